@@ -1,0 +1,79 @@
+"""The one shape every finding takes, whoever makes it.
+
+Types, derivations, graph rules, schema checks, the emulated cloud and the cluster's own words all end up as
+``Problem``: an engineer reads one kind of message, and CI renders one kind of record.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+__all__ = ["EnvironmentProblem", "Problem", "ProblemsFound", "Severity", "has_errors", "ordered", "to_text"]
+
+Severity = Literal["error", "warning", "note"]
+_RANK: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One finding about one value.
+
+    ``path`` is where the user changes it (``serving.engine.version``), ``value`` what stands there, ``why`` the
+    reason it cannot work, ``allowed`` what can, ``remedy`` what to do, ``source`` who says so.
+    """
+
+    rule: str
+    path: str
+    why: str
+    remedy: str
+    value: object = None
+    allowed: str = ""
+    source: str = ""
+    severity: Severity = "error"
+
+    def to_json(self) -> dict[str, object]:
+        """Return the record as JSON-ready data, keys in declaration order."""
+        return asdict(self)
+
+
+class ProblemsFound(Exception):  # noqa: N818 - it carries findings; it is not one error
+    """Raised when a stack cannot be planned; carries every problem, not the first."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = ordered(problems)
+        super().__init__(to_text(self.problems))
+
+
+class EnvironmentProblem(Exception):  # noqa: N818 - read by users as a problem with their machine
+    """A tool or service is missing or broken; the text says which and how to get it (exit code 3)."""
+
+
+def has_errors(problems: Iterable[Problem]) -> bool:
+    """Tell whether any problem stops an apply."""
+    return any(p.severity == "error" for p in problems)
+
+
+def ordered(problems: Iterable[Problem]) -> list[Problem]:
+    """Sort by severity, then path and rule, and drop exact repeats: the same stack always prints the same text."""
+    unique = {(p.rule, p.path, p.why, repr(p.value)): p for p in problems}
+    return sorted(unique.values(), key=lambda p: (_RANK[p.severity], p.path, p.rule, p.why))
+
+
+def _shown(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str, sort_keys=True)
+
+
+def to_text(problems: Sequence[Problem]) -> str:
+    """Render problems as the text that plan, preview and up all print."""
+    blocks = []
+    for p in problems:
+        head = f"{p.severity}[{p.rule}] {p.path}"
+        lines = [head if p.value is None else f"{head} = {_shown(p.value)}", f"  why:     {p.why}"]
+        lines += [f"  allowed: {p.allowed}"] if p.allowed else []
+        lines += [f"  remedy:  {p.remedy}"]
+        lines += [f"  source:  {p.source}"] if p.source else []
+        blocks.append("\n".join(lines))
+    return "\n".join(blocks)
