@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+import yaml
+
 __all__ = ["EnvironmentProblem", "Problem", "ProblemsFound", "Severity", "has_errors", "ordered", "to_text"]
 
 Severity = Literal["error", "warning", "note"]
@@ -22,7 +24,8 @@ class Problem:
     """One finding about one value.
 
     ``path`` is where the user changes it (``serving.engine.version``), ``value`` what stands there, ``why`` the
-    reason it cannot work, ``allowed`` what can, ``remedy`` what to do, ``source`` who says so.
+    reason it cannot work, ``allowed`` what can, ``remedy`` what to do, ``where`` the file that holds the value,
+    ``source`` who says so.
     """
 
     rule: str
@@ -31,6 +34,7 @@ class Problem:
     remedy: str
     value: object = None
     allowed: str = ""
+    where: str = ""
     source: str = ""
     severity: Severity = "error"
 
@@ -62,8 +66,17 @@ def ordered(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(unique.values(), key=lambda p: (_RANK[p.severity], p.path, p.rule, p.why))
 
 
+def _reads_as_text(value: str) -> bool:
+    try:
+        return isinstance(yaml.safe_load(value), str)
+    except yaml.YAMLError:
+        return True
+
+
 def _shown(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str, sort_keys=True)
+    """Write a value as YAML would need it: text that reads like something else keeps its quotes."""
+    plain = isinstance(value, str) and _reads_as_text(value)
+    return str(value) if plain else json.dumps(value, default=str, sort_keys=True)
 
 
 def to_text(problems: Sequence[Problem]) -> str:
@@ -74,6 +87,7 @@ def to_text(problems: Sequence[Problem]) -> str:
         lines = [head if p.value is None else f"{head} = {_shown(p.value)}", f"  why:     {p.why}"]
         lines += [f"  allowed: {p.allowed}"] if p.allowed else []
         lines += [f"  remedy:  {p.remedy}"]
+        lines += [f"  where:   {p.where}"] if p.where else []
         lines += [f"  source:  {p.source}"] if p.source else []
         blocks.append("\n".join(lines))
     return "\n".join(blocks)

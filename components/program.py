@@ -1,0 +1,38 @@
+"""How a program tells its user what is wrong with a stack.
+
+``pulumi preview`` and ``pulumi up`` must show the same text as ``beamline plan`` and no traceback, whichever language
+host runs the program. The official one (``pulumi-language-python-exec``, pulumi 3.260) prints a traceback for every
+exception but ``pulumi.RunError``, and for that one adds a second error, "program exited with code 1". It treats exit
+code 32 as "the user has been told" and adds nothing, so that is what a program must end with. The in-process engine
+finds the problems again behind the exit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pulumi
+
+from stacks.problems import EnvironmentProblem, ProblemsFound
+
+__all__ = ["USER_HAS_BEEN_TOLD", "problems_reported"]
+
+USER_HAS_BEEN_TOLD = 32  # exit code that ends an update without a further message
+
+
+@contextmanager
+def problems_reported() -> Iterator[None]:
+    """Run the body; show its ``ProblemsFound`` or ``EnvironmentProblem`` as the update's one error and end.
+
+    Raises ``SystemExit`` with the original exception as its cause. Every other exception passes through.
+    """
+    try:
+        yield
+    except ProblemsFound as found:
+        count = len(found.problems)
+        pulumi.log.error(f"{count} {'problem' if count == 1 else 'problems'} in this stack:\n{found}")
+        raise SystemExit(USER_HAS_BEEN_TOLD) from found
+    except EnvironmentProblem as found:
+        pulumi.log.error(str(found))
+        raise SystemExit(USER_HAS_BEEN_TOLD) from found

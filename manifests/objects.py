@@ -1,0 +1,32 @@
+"""What a manifest function returns: a plain Kubernetes object and when it counts as done.
+
+The same object is rendered to YAML, checked against schemas and applied, so it stays a plain dict; what only an applier
+needs (how long to wait, and for what) is kept beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["Area", "KubernetesObject"]
+
+Area = Literal["weights", "serving", "gateway", "monitoring"]
+"""Component that owns the object; areas are applied in this order."""
+
+
+@dataclass(frozen=True)
+class KubernetesObject:
+    """One object. ``name`` is its stable name inside the area, part of the resource's public surface.
+
+    ``timeout_s`` bounds the wait for it; ``wait_for`` lists kubectl-style conditions (``condition=Programmed``,
+    ``jsonpath={...}=value``) a custom resource must reach. ``after`` names objects of the same area that come first.
+    """
+
+    area: Area
+    name: str
+    body: Mapping[str, Any]
+    timeout_s: int | None = None
+    wait_for: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()

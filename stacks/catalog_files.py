@@ -1,0 +1,92 @@
+"""Reads the catalog: every YAML file under stacks/catalog, checked against its row model.
+
+A broken row is the kit's own defect, or a user's new row; either way it is reported as problems with file and key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from stacks.problems import Problem, ProblemsFound
+from stacks.rows import EngineRow, HardwareRow, HelperImages, ModelRow, ReleaseRow, Strict, SystemMachineRow
+from stacks.typing_problems import validation_problems
+from stacks.yaml_files import read_yaml
+
+__all__ = ["CATALOG_DIR", "ROW_KINDS", "Catalog", "load_catalog"]
+
+CATALOG_DIR = Path(__file__).parent / "catalog"
+ROW_KINDS: Mapping[str, tuple[type[Strict], str]] = {
+    "hardware": (HardwareRow, "{machine_type}"),
+    "system": (SystemMachineRow, "{machine_type}"),
+    "models": (ModelRow, "{name}"),
+    "engines": (EngineRow, "{kind}-{version}"),
+    "releases": (ReleaseRow, "{kind}-{version}"),
+}
+"""Folder -> row model and how a row's file is named after its contents."""
+
+Row = TypeVar("Row", bound=Strict)
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """All rows by name; engines and releases are keyed ``kind-version``."""
+
+    hardware: Mapping[str, HardwareRow]
+    system: Mapping[str, SystemMachineRow]
+    models: Mapping[str, ModelRow]
+    engines: Mapping[str, EngineRow]
+    releases: Mapping[str, ReleaseRow]
+    helper_images: HelperImages
+
+
+def _read_row(path: Path, model: type[Row], problems: list[Problem]) -> Row | None:
+    data = read_yaml(path)
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        problems += validation_problems(error, model=model, data=data, where=_shown(path))
+        return None
+
+
+def _shown(path: Path) -> str:
+    return f"stacks/catalog/{path.relative_to(CATALOG_DIR)}" if path.is_relative_to(CATALOG_DIR) else str(path)
+
+
+def _rows(folder: str, problems: list[Problem], root: Path) -> dict[str, Any]:
+    model, naming = ROW_KINDS[folder]
+    rows: dict[str, Any] = {}
+    for path in sorted((root / folder).glob("*.yaml")):
+        row = _read_row(path, model, problems)
+        if row is None:
+            continue
+        name = naming.format(**row.model_dump())
+        if name != path.stem:
+            problems.append(
+                Problem(
+                    rule="catalog-file-name",
+                    path=naming,
+                    value=name,
+                    why=f"the row in {path.name} calls itself {name!r}; presets could not find it",
+                    remedy=f"rename the file to {name}.yaml or correct the row",
+                    where=_shown(path),
+                )
+            )
+        rows[name] = row
+    return rows
+
+
+@cache
+def load_catalog(root: Path = CATALOG_DIR) -> Catalog:
+    """Read and check all rows; raises ``ProblemsFound`` with every defect of every file."""
+    problems: list[Problem] = []
+    rows = {folder: _rows(folder, problems, root) for folder in ROW_KINDS}
+    helper_images = _read_row(root / "helper-images.yaml", HelperImages, problems)
+    if problems or helper_images is None:
+        raise ProblemsFound(problems)
+    return Catalog(**rows, helper_images=helper_images)

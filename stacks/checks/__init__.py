@@ -1,0 +1,24 @@
+"""Cross-field checks: what each value allows the others to be.
+
+A check is a pure function from a candidate stack to problems. It names the key, the reason, what is allowed, the remedy
+and who says so; it never stops at the first finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from stacks.checks import capacity, hardware, launch, network, serving
+from stacks.checks.candidate import Candidate
+from stacks.problems import Problem
+
+__all__ = ["CHECKS", "Candidate", "check_all"]
+
+Check = Callable[[Candidate], Iterator[Problem]]
+
+CHECKS: tuple[Check, ...] = (*hardware.CHECKS, *serving.CHECKS, *capacity.CHECKS, *network.CHECKS, *launch.CHECKS)
+
+
+def check_all(candidate: Candidate) -> list[Problem]:
+    """Run every check and return everything found."""
+    return [problem for check in CHECKS for problem in check(candidate)]

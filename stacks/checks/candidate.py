@@ -1,0 +1,27 @@
+"""What checks look at: a composed stack with its rows and derived numbers, before anyone calls it valid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stacks.derive import Derived
+from stacks.images import ImageReference
+from stacks.row_lookup import Rows
+from stacks.spec import Preset
+
+__all__ = ["Candidate"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A stack under examination; ``settings`` holds the valid ones only."""
+
+    stack: str
+    settings: Mapping[str, Any]
+    preset: Preset
+    rows: Rows
+    derived: Derived
+    images: Mapping[str, ImageReference]
+    applying: bool

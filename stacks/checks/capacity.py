@@ -1,0 +1,154 @@
+"""What fits: weights and KV cache in GPU memory, tiers in host memory and on local SSD, replicas on nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stacks.checks.candidate import Candidate
+from stacks.memory import GB, GIB
+from stacks.problems import Problem
+
+__all__ = ["CHECKS"]
+
+NODE_RESERVE_GIB = 8
+"""Host memory left for what else runs on a GPU node: seeding, device plugin, metrics agents."""
+
+
+def weights_fit(c: Candidate) -> Iterator[Problem]:
+    """Weights and the engine's own memory must leave room for a KV cache."""
+    if c.derived.kv_room_bytes_per_replica > 0:
+        return
+    gpu, tp = c.rows.hardware.gpu, c.preset.serving.shape.tensor_parallel
+    usable = gpu.memory_gb_per_gpu * c.preset.serving.engine.gpu_memory_utilization
+    fitting = [
+        name
+        for name, row in c.rows.model.checkpoints.items()
+        if row.weights_bytes / tp < (usable - c.rows.engine.memory.overhead_gb_per_gpu) * GB
+    ]
+    yield Problem(
+        rule="weights-do-not-fit",
+        path="model.checkpoint",
+        value=c.preset.model.checkpoint,
+        why=f"{c.derived.weights_bytes_per_gpu / GB:.1f} GB of weights per GPU (tensor_parallel {tp}) and "
+        f"{c.rows.engine.memory.overhead_gb_per_gpu:g} GB for the engine do not fit in {usable:.1f} GB "
+        f"({gpu.memory_gb_per_gpu} GB x gpu_memory_utilization)",
+        allowed=", ".join(fitting) or "none at this tensor_parallel",
+        remedy="choose a smaller checkpoint, a larger tensor_parallel or other hardware",
+        source=f"{c.rows.checkpoint.source}; {gpu.source}",
+    )
+
+
+def context_fits(c: Candidate) -> Iterator[Problem]:
+    """One request of full length must fit the cache, or the engine refuses to start."""
+    serving, limit = c.preset.serving, c.rows.model.architecture.max_context_tokens
+    if serving.context_tokens > limit:
+        yield Problem(
+            rule="context-too-long",
+            path="serving.context_tokens",
+            value=serving.context_tokens,
+            why=f"{c.rows.model.title} was trained for {limit} tokens",
+            allowed=f"up to {limit}",
+            remedy="lower it",
+            source=c.rows.model.architecture.source,
+        )
+    if c.derived.kv_room_bytes_per_replica > 0 and c.derived.kv_tokens_per_replica < serving.context_tokens:
+        yield Problem(
+            rule="context-does-not-fit",
+            path="serving.context_tokens",
+            value=serving.context_tokens,
+            why=f"a replica's GPU memory holds {c.derived.kv_tokens_per_replica} tokens of KV cache "
+            f"({c.derived.kv_bytes_per_token} bytes each); one request of full length would not fit",
+            allowed=f"up to {c.derived.kv_tokens_per_replica}",
+            remedy="lower context_tokens or max_sequences, or raise tensor_parallel",
+            source="vLLM checks max model length against its KV blocks at start",
+        )
+
+
+def nodes(c: Candidate) -> Iterator[Problem]:
+    """Replicas need nodes; nodes without replicas are paid for and idle."""
+    have, need = c.preset.accelerator_pool.nodes, c.derived.nodes_needed
+    if have < need:
+        yield Problem(
+            rule="too-few-nodes",
+            path="accelerator_pool.nodes",
+            value=have,
+            why=f"{c.preset.serving.shape.replicas} replicas of {c.preset.serving.shape.tensor_parallel} GPUs need {need} "
+            f"{c.rows.hardware.machine_type} ({c.rows.hardware.gpu.count} GPUs each); pods would stay Pending",
+            allowed=f">= {need}",
+            remedy="add nodes or lower replicas",
+            source=c.rows.hardware.gpu.source,
+        )
+    used = c.preset.serving.shape.replicas * c.preset.serving.shape.tensor_parallel
+    idle = have * c.rows.hardware.gpu.count - used
+    if have >= need and idle > 0:
+        yield Problem(
+            rule="idle-gpus",
+            path="serving.shape.replicas",
+            value=c.preset.serving.shape.replicas,
+            why=f"{idle} of {have * c.rows.hardware.gpu.count} GPUs are paid for and serve nothing",
+            allowed="replicas x tensor_parallel equal to the GPUs of the pool",
+            remedy="add replicas or use fewer or smaller nodes",
+            source="derived",
+            severity="warning",
+        )
+
+
+def host_memory(c: Candidate) -> Iterator[Problem]:
+    """Pods with their host tier must fit the memory GKE leaves them."""
+    per_node = min(c.derived.replicas_per_node, c.preset.serving.shape.replicas)
+    needed = per_node * c.derived.pod_memory_gib
+    available = c.derived.allocatable_memory_gib - NODE_RESERVE_GIB
+    if needed <= available:
+        return
+    offload = c.preset.serving.kv_cache.offload
+    tiered = offload.kind == "host_dram"
+    yield Problem(
+        rule="host-memory",
+        path="serving.kv_cache.offload.gib_per_replica" if tiered else "accelerator_pool.machine_type",
+        value=offload.gib_per_replica if offload.kind == "host_dram" else c.rows.hardware.machine_type,
+        why=f"{per_node} replicas a node need {needed} GiB of memory, {c.rows.hardware.machine_type} leaves "
+        f"{available} GiB for them; the pods would stay Pending",
+        allowed=f"pod memory up to {available // per_node} GiB; the host tier counts twice in it (pinning)",
+        remedy="make the tier smaller or use fewer replicas a node" if tiered else "choose a larger machine type",
+        source="derived: see pod_memory_gib and allocatable_memory_gib in plan",
+    )
+
+
+def local_ssd(c: Candidate) -> Iterator[Problem]:
+    """Weights, caches and the SSD tier share the node's local SSD; a full disk evicts the server."""
+    per_node = min(c.derived.replicas_per_node, c.preset.serving.shape.replicas)
+    weights_gib = -(-c.derived.weights_bytes // GIB)
+    needed = weights_gib + per_node * c.derived.pod_ephemeral_gib
+    available = c.derived.allocatable_ephemeral_gib
+    if needed <= available:
+        return
+    offload = c.preset.serving.kv_cache.offload
+    tiered = offload.kind == "local_ssd"
+    yield Problem(
+        rule="local-ssd-capacity",
+        path="serving.kv_cache.offload.gib_per_replica" if tiered else "accelerator_pool.machine_type",
+        value=offload.gib_per_replica if offload.kind == "local_ssd" else c.rows.hardware.machine_type,
+        why=f"weights ({weights_gib} GiB) and {per_node} replicas a node ({c.derived.pod_ephemeral_gib} GiB each) need "
+        f"{needed} GiB, the node's local SSD has {available} GiB for pods; a full disk evicts the server",
+        allowed=f"up to {max(0, (available - weights_gib) // per_node)} GiB per replica",
+        remedy="make the tier smaller" if tiered else "choose a machine type with more local SSD",
+        source="derived: see allocatable_ephemeral_gib in plan",
+    )
+
+
+def router_fits(c: Candidate) -> Iterator[Problem]:
+    """The router's pod must fit a system node beside what GKE runs there."""
+    machine, sizing = c.rows.system.machine, c.rows.release.sizing
+    if sizing.cpu >= machine.vcpus or sizing.memory_gib * 2 > machine.memory_gb:
+        yield Problem(
+            rule="router-does-not-fit",
+            path="system_pool.machine_type",
+            value=c.preset.system_pool.machine_type,
+            why=f"the router asks for {sizing.cpu} cores and up to {sizing.memory_gib * 2} GiB",
+            allowed=f"more than {sizing.cpu} vCPUs and {sizing.memory_gib * 2} GB",
+            remedy="choose a larger machine type",
+            source=sizing.source,
+        )
+
+
+CHECKS = (weights_fit, context_fits, nodes, host_memory, local_ssd, router_fits)

@@ -1,0 +1,118 @@
+"""Node pools: what GKE refuses about machine types, disks, versions and places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stacks.checks.candidate import Candidate
+from stacks.problems import Problem
+from stacks.rows import GkeSupport
+from stacks.versions import minor, numbers, older
+
+__all__ = ["CHECKS"]
+
+
+def ssd_count(c: Candidate) -> Iterator[Problem]:
+    """A machine type takes exactly its own number of local SSDs."""
+    ssd = c.rows.hardware.local_ssd
+    if c.derived.local_ssd_count != ssd.count:
+        yield Problem(
+            rule="local-ssd-count",
+            path="accelerator_pool.local_ssd_count",
+            value=c.derived.local_ssd_count,
+            why=f"{c.rows.hardware.machine_type} takes exactly {ssd.count} local SSDs of {ssd.size_gib} GiB; "
+            "GKE refuses any other number, and changing it later replaces the pool",
+            allowed=str(ssd.count),
+            remedy="leave the key out, or set it to the allowed number",
+            source=ssd.source,
+        )
+
+
+def provisioning(c: Candidate) -> Iterator[Problem]:
+    """Not every machine type is sold every way."""
+    kind = c.preset.accelerator_pool.provisioning.kind
+    allowed = c.rows.hardware.gke.provisioning
+    if kind not in allowed:
+        yield Problem(
+            rule="provisioning",
+            path="accelerator_pool.provisioning.kind",
+            value=kind,
+            why=f"{c.rows.hardware.machine_type} is not offered as {kind}",
+            allowed=", ".join(allowed),
+            remedy="choose an allowed kind",
+            source=c.rows.hardware.gke.source,
+        )
+
+
+def _version_problems(version: str, gke: GkeSupport, machine_type: str) -> Iterator[Problem]:
+    floors = {numbers(m): floor for m, floor in gke.min_version_by_minor.items()}
+    own = numbers(minor(version))
+    floor = floors.get(own)
+    if floor is None and own > max(floors):
+        return
+    needed = floor or floors[min(floors)]
+    if floor is None or older(version, floor):
+        yield Problem(
+            rule="gke-version",
+            path="cluster.version",
+            value=version,
+            why=f"{machine_type} needs at least {needed} in that minor; older nodes cannot be created",
+            allowed=", ".join(f">= {f}" for f in floors.values()) + ", or any later minor",
+            remedy="raise cluster.version",
+            source=gke.source,
+        )
+
+
+def gke_version(c: Candidate) -> Iterator[Problem]:
+    """Machine types have a floor per minor; the InferencePool kind has one too."""
+    version = c.preset.cluster.version
+    yield from _version_problems(version, c.rows.hardware.gke, c.rows.hardware.machine_type)
+    yield from _version_problems(version, c.rows.system.gke, c.rows.system.machine_type)
+    release = c.rows.release
+    if older(version, release.gke_installs_inference_pool_from):
+        yield Problem(
+            rule="inference-pool-crd",
+            path="cluster.version",
+            value=version,
+            why="GKE installs the InferencePool kind itself only from "
+            f"{release.gke_installs_inference_pool_from} on; on older clusters the router has nothing to watch",
+            allowed=f">= {release.gke_installs_inference_pool_from}",
+            remedy="raise cluster.version",
+            source="llm-d docs, GKE gateway: InferencePool",
+        )
+
+
+def zone_in_region(c: Candidate) -> Iterator[Problem]:
+    """GPU nodes live in one zone of the stack's region."""
+    region, zone = c.settings.get("region"), c.settings.get("zone")
+    if region and zone and not zone.startswith(f"{region}-"):
+        yield Problem(
+            rule="zone-region",
+            path="zone",
+            value=zone,
+            why=f"the zone is not in region {region}; subnet and nodes would be in different places",
+            allowed=f"{region}-a, {region}-b, ...",
+            remedy="change zone or region in the stack file",
+            source="Compute Engine docs, regions and zones",
+        )
+
+
+def boot_disk(c: Candidate) -> Iterator[Problem]:
+    """The image cache lives on local SSD; a boot disk above Hyperdisk's limit is a typing error."""
+    for path, size in (
+        ("accelerator_pool.boot_disk_gb", c.preset.accelerator_pool.boot_disk_gb),
+        ("system_pool.boot_disk_gb", c.preset.system_pool.boot_disk_gb),
+    ):
+        if size > 65536:  # noqa: PLR2004 - 64 TiB, the documented maximum
+            yield Problem(
+                rule="boot-disk-size",
+                path=path,
+                value=size,
+                why="no disk of Compute Engine is larger than 64 TiB",
+                allowed="up to 65536",
+                remedy="give the size in GB",
+                source="Compute Engine docs, disks",
+            )
+
+
+CHECKS = (ssd_count, provisioning, gke_version, zone_in_region, boot_disk)

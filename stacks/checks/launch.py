@@ -1,0 +1,89 @@
+"""What only matters once resources are about to be created: placeholders and digests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stacks.checks.candidate import Candidate
+from stacks.cloud import PLACEHOLDER_BUCKET, PLACEHOLDER_PROJECT, SANDBOX_PROJECT
+from stacks.problems import Problem, Severity
+from stacks.spec import Bucket
+
+__all__ = ["CHECKS"]
+
+_STACK_NAME = re.compile(r"^[a-z][a-z0-9-]{0,17}[a-z0-9]$|^[a-z]$")
+
+
+def stack_name(c: Candidate) -> Iterator[Problem]:
+    """The stack's name is part of every resource name, and service account ids end at 30 characters."""
+    if not _STACK_NAME.match(c.stack):
+        yield Problem(
+            rule="stack-name",
+            path="stack",
+            value=c.stack,
+            why="resource names start with it; Google takes lower-case letters, digits and hyphens, and 30 characters "
+            "for a service account",
+            allowed="1 to 19 characters a-z, 0-9, -; a letter first, no hyphen last",
+            remedy="choose another stack name",
+            source="IAM docs, service account ids",
+        )
+
+
+def _severity(c: Candidate) -> Severity:
+    """Notes while planning; errors when a run is about to reach Google. The sandbox has its own project."""
+    return "error" if c.applying and c.settings.get("project") != SANDBOX_PROJECT else "note"
+
+
+def project(c: Candidate) -> Iterator[Problem]:
+    """The placeholder cannot be somebody's project."""
+    if c.settings.get("project") == PLACEHOLDER_PROJECT:
+        yield Problem(
+            rule="placeholder-project",
+            path="project",
+            value=PLACEHOLDER_PROJECT,
+            why="this is the placeholder of the shipped stack file, not a project of yours",
+            allowed="your Google Cloud project id",
+            remedy="pulumi config set beamline:project <your project>; plan and the sandbox do not need it",
+            source="stacks/cloud.py",
+            severity=_severity(c),
+        )
+
+
+def bucket(c: Candidate) -> Iterator[Problem]:
+    """The placeholder cannot be somebody's bucket."""
+    sources = [("model.weights", c.preset.model.weights)]
+    if c.preset.serving.speculation:
+        sources.append(("serving.speculation.weights", c.preset.serving.speculation.weights))
+    for path, weights in sources:
+        if isinstance(weights, Bucket) and weights.bucket == PLACEHOLDER_BUCKET:
+            yield Problem(
+                rule="placeholder-bucket",
+                path=f"{path}.bucket",
+                value=PLACEHOLDER_BUCKET,
+                why="this is the placeholder of the shipped presets; the weights are in a bucket of yours",
+                allowed="an existing bucket that holds the checkpoint under the given prefix",
+                remedy=f"set it in the stack file: overrides.{path}.bucket",
+                source="stacks/cloud.py",
+                severity=_severity(c),
+            )
+
+
+def digests(c: Candidate) -> Iterator[Problem]:
+    """A tag can move; a production stack runs what was tested."""
+    for role, image in c.images.items():
+        if not image.resolved:
+            yield Problem(
+                rule="unresolved-image",
+                path=f"images.{role}",
+                value=image.name,
+                why="only the tag is known; what it points to may change under a running stack",
+                allowed="an image with a digest in stacks/images.lock.yaml",
+                remedy="run `beamline lock` where the registries can be reached",
+                where="stacks/images.lock.yaml",
+                source="stacks/images.lock.yaml",
+                severity=_severity(c) if c.preset.production else "note",
+            )
+
+
+CHECKS = (stack_name, project, bucket, digests)

@@ -1,0 +1,118 @@
+"""The address plan: valid, disjoint, and large enough for the nodes that are asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from ipaddress import IPv4Network, ip_network
+from itertools import combinations
+
+from stacks.checks.candidate import Candidate
+from stacks.problems import Problem
+
+__all__ = ["CHECKS"]
+
+_KEYS = ("nodes_cidr", "pods_cidr", "services_cidr", "proxy_only_cidr")
+_SURGE_NODES = 1
+"""An upgrade adds a node per pool before it removes one."""
+
+
+def _parse(text: str) -> IPv4Network | None:
+    try:
+        network = ip_network(text)
+    except ValueError:
+        return None
+    return network if isinstance(network, IPv4Network) else None
+
+
+def _ranges(c: Candidate) -> dict[str, IPv4Network | None]:
+    return {key: _parse(getattr(c.preset.network, key)) for key in _KEYS}
+
+
+def valid(c: Candidate) -> Iterator[Problem]:
+    """Each range is a network address with its prefix."""
+    for key, network in _ranges(c).items():
+        if network is None:
+            yield Problem(
+                rule="cidr",
+                path=f"network.{key}",
+                value=getattr(c.preset.network, key),
+                why="this is not a network in CIDR form (host bits set, or an octet above 255)",
+                allowed="such as 10.0.0.0/20",
+                remedy="write the network address with its prefix length",
+                source="RFC 4632",
+            )
+
+
+def disjoint(c: Candidate) -> Iterator[Problem]:
+    """Ranges of one VPC must not overlap; GKE says so only when the cluster is created."""
+    known = [(key, network) for key, network in _ranges(c).items() if network]
+    for (key, network), (other_key, other) in combinations(known, 2):
+        if network.overlaps(other):
+            yield Problem(
+                rule="cidr-overlap",
+                path=f"network.{other_key}",
+                value=str(other),
+                why=f"it overlaps network.{key} ({network})",
+                allowed="ranges that share no address",
+                remedy="move one of them",
+                source="GKE docs, VPC-native clusters",
+            )
+
+
+def pods_range(c: Candidate) -> Iterator[Problem]:
+    """Every node takes a block of pod addresses: twice its maximum of pods, rounded up to a power of two."""
+    network = _ranges(c)["pods_cidr"]
+    if network is None:
+        return
+    pools = (
+        (c.preset.system_pool.nodes, c.rows.system.gke.max_pods_per_node),
+        (c.preset.accelerator_pool.nodes, c.rows.hardware.gke.max_pods_per_node),
+        (1, c.rows.system.gke.max_pods_per_node),  # the default pool GKE creates first and the stack removes
+    )
+    needed = sum((nodes + _SURGE_NODES) * 2 ** math.ceil(math.log2(2 * pods)) for nodes, pods in pools)
+    if network.num_addresses < needed:
+        yield Problem(
+            rule="pods-range",
+            path="network.pods_cidr",
+            value=str(network),
+            why=f"the pools with one surge node each and the temporary default pool take {needed} pod addresses, "
+            f"the range has {network.num_addresses}; cluster or pool creation fails late",
+            allowed=f"/{32 - math.ceil(math.log2(needed))} or larger",
+            remedy="widen the range",
+            source="GKE docs, flexible pod CIDR: a node takes 2 x max pods, rounded up to a power of two",
+        )
+
+
+def nodes_range(c: Candidate) -> Iterator[Problem]:
+    """Google keeps four addresses of every subnet."""
+    network = _ranges(c)["nodes_cidr"]
+    nodes = c.preset.system_pool.nodes + c.preset.accelerator_pool.nodes + 2 * _SURGE_NODES + 1
+    if network is not None and network.num_addresses - 4 < nodes:
+        yield Problem(
+            rule="nodes-range",
+            path="network.nodes_cidr",
+            value=str(network),
+            why=f"{nodes} nodes with surge do not fit {network.num_addresses - 4} usable addresses",
+            allowed=f"/{32 - math.ceil(math.log2(nodes + 4))} or larger",
+            remedy="widen the range",
+            source="VPC docs, reserved addresses of a subnet",
+        )
+
+
+def proxy_only(c: Candidate) -> Iterator[Problem]:
+    """Regional gateways run on proxies in a subnet of their own, /26 or larger."""
+    network = _ranges(c)["proxy_only_cidr"]
+    if network is not None and network.prefixlen > 26:  # noqa: PLR2004 - the documented limit
+        yield Problem(
+            rule="proxy-only-range",
+            path="network.proxy_only_cidr",
+            value=str(network),
+            why="a proxy-only subnet has at least 64 addresses, or no Gateway is ever programmed",
+            allowed="/26 or larger; /23 is recommended",
+            remedy="widen the range",
+            source="Cloud Load Balancing docs, proxy-only subnets",
+        )
+
+
+CHECKS = (valid, disjoint, pods_range, nodes_range, proxy_only)

@@ -1,0 +1,163 @@
+"""Every number that follows from the intent, computed once: one number in, all dependent values out.
+
+Nothing here is ever written by hand in a preset. ``beamline plan`` shows each value with its unit and formula, which
+stand beside the field so that they cannot drift from it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from stacks.memory import (
+    GB,
+    GIB,
+    allocatable_cpu_millicores,
+    allocatable_ephemeral_gib,
+    allocatable_memory_gib,
+    kv_bytes_per_token,
+    kv_window_bytes_per_sequence,
+)
+from stacks.rows import EngineRow, HardwareRow, ModelRow
+from stacks.spec import HostDramOffload, LocalSsdOffload, Preset
+
+__all__ = ["Derived", "derive"]
+
+STARTUP_SAFETY = 2
+"""Budgets are this many times the expected duration: a slow day must not fail an apply."""
+DRAIN_PAUSE_S = 15
+"""preStop pause: load balancers need a moment to stop sending to a pod that is going."""
+MARGIN_S = 15
+"""Between one deadline and the next outer one, so that the inner one always fires first."""
+CPUS_PER_GPU = 8
+SHM_GIB_PER_GPU = 2
+PROCESS_GIB_PER_GPU = 8
+CACHE_GIB_PER_REPLICA = 20
+"""torch.compile, Triton and FlashInfer caches of one replica, on ephemeral storage."""
+PINNED_HEADROOM = 2
+"""Pod memory per byte of host tier: pinning has been seen to take 1.9 times its size (vllm-project/vllm#56410)."""
+SHM_FILL = 0.9
+"""Share of /dev/shm the offload tier may take: vLLM maps its host tier there and checks free space at start."""
+
+
+def _value(unit: str, formula: str) -> Any:
+    return field(metadata={"unit": unit, "formula": formula})
+
+
+@dataclass(frozen=True)
+class Derived:
+    """All derived values of one stack."""
+
+    replicas_per_node: int = _value("replicas", "GPUs per node / tensor_parallel")
+    nodes_needed: int = _value("nodes", "replicas / replicas_per_node, rounded up")
+    local_ssd_count: int = _value("disks", "accelerator_pool.local_ssd_count, else the machine type's own count")
+    local_ssd_gib_per_node: int = _value("GiB", "local_ssd_count x disk size")
+    allocatable_cpu_millicores: int = _value("millicores", "vCPUs less GKE's reservation (6 %, 1 %, 0.5 %, 0.25 %)")
+    allocatable_memory_gib: int = _value("GiB", "memory less GKE's reservation (25, 20, 10, 6, 2 % bands + 100 MiB)")
+    allocatable_ephemeral_gib: int = _value("GiB", "0.9 x local SSD less 50, 75 or 100 GiB")
+    weights_bytes: int = _value("bytes", "checkpoint + drafter")
+    weights_bytes_per_gpu: int = _value("bytes", "weights_bytes / tensor_parallel")
+    kv_bytes_per_token: int = _value("bytes", "full layers x 2 x KV heads x head dim x element bytes")
+    kv_window_bytes_per_sequence: int = _value(
+        "bytes", "sliding layers x 2 x KV heads x head dim x element bytes x window"
+    )
+    kv_room_bytes_per_replica: int = _value(
+        "bytes", "(GPU memory x gpu_memory_utilization - weights_bytes_per_gpu - engine overhead) x tensor_parallel"
+    )
+    kv_tokens_per_replica: int = _value(
+        "tokens", "(kv_room_bytes_per_replica - max_sequences x kv_window_bytes_per_sequence) / kv_bytes_per_token"
+    )
+    offload_bytes_per_replica: int = _value("bytes", "kv_cache.offload.gib_per_replica x 2^30")
+    offload_tokens_per_replica: int = _value("tokens", "offload_bytes_per_replica / kv_bytes_per_token")
+    pod_cpu: int = _value(
+        "cores", f"{CPUS_PER_GPU} x tensor_parallel, at most the pod's share of the node less 2 cores"
+    )
+    shm_gib: int = _value("GiB", f"{SHM_GIB_PER_GPU} x tensor_parallel + host tier / {SHM_FILL}, rounded up")
+    pod_memory_gib: int = _value(
+        "GiB", f"({PROCESS_GIB_PER_GPU} + {SHM_GIB_PER_GPU}) x tensor_parallel + {PINNED_HEADROOM} x host tier"
+    )
+    pod_ephemeral_gib: int = _value("GiB", f"{CACHE_GIB_PER_REPLICA} + local SSD tier")
+    engine_port: int = _value("port", "the engine's catalog row")
+    seed_budget_s: int = _value("s", f"{STARTUP_SAFETY} x (image pull + weights_bytes / seed rate)")
+    engine_startup_budget_s: int = _value(
+        "s", f"{STARTUP_SAFETY} x (weights of the node's replicas / load rate + compile)"
+    )
+    workload_budget_s: int = _value("s", f"engine_startup_budget_s + {STARTUP_SAFETY} x image pull")
+    node_budget_s: int = _value("s", f"{STARTUP_SAFETY} x boot time x 2, as create and delete each may take that long")
+    engine_drain_s: int = _value("s", "longest_request_s")
+    termination_grace_s: int = _value("s", f"{DRAIN_PAUSE_S} (preStop) + engine_drain_s + {MARGIN_S}")
+    gateway_timeout_s: int = _value("s", f"longest_request_s + {MARGIN_S}")
+    client_timeout_s: int = _value("s", f"gateway_timeout_s + {MARGIN_S}")
+    usd_per_hour: float | None = _value("USD/h", "nodes x list price of the accelerator machine type; null: unknown")
+
+    def explained(self) -> list[dict[str, object]]:
+        """Return every value with its unit and formula, in declaration order."""
+        return [{"name": f.name, "value": getattr(self, f.name), **f.metadata} for f in fields(self)]
+
+
+def _offload_bytes(preset: Preset) -> tuple[int, int]:
+    """Bytes of the host DRAM tier and of the local SSD tier of one replica; at most one of them exists."""
+    match preset.serving.kv_cache.offload:
+        case HostDramOffload(gib_per_replica=gib):
+            return gib * GIB, 0
+        case LocalSsdOffload(gib_per_replica=gib):
+            return 0, gib * GIB
+        case _:
+            return 0, 0
+
+
+def derive(preset: Preset, hardware: HardwareRow, model: ModelRow, engine: EngineRow) -> Derived:
+    """Compute everything that follows from ``preset``; pure, and total: a stack that cannot fit still gets numbers."""
+    serving, pool = preset.serving, preset.accelerator_pool
+    tp = serving.shape.tensor_parallel
+    gpus = hardware.gpu.count
+    per_node = max(1, gpus // tp)
+    checkpoint = model.checkpoints[preset.model.checkpoint]
+    drafter = model.drafters[serving.speculation.drafter] if serving.speculation else None
+    weights = checkpoint.weights_bytes + (drafter.weights_bytes if drafter else 0)
+    per_token = kv_bytes_per_token(model.architecture, serving.kv_cache.dtype)
+    window = kv_window_bytes_per_sequence(model.architecture, serving.kv_cache.dtype)
+    usable = hardware.gpu.memory_gb_per_gpu * GB * serving.engine.gpu_memory_utilization
+    room = int((usable - weights / tp - engine.memory.overhead_gb_per_gpu * GB) * tp)
+    dram, ssd = _offload_bytes(preset)
+    disks = hardware.local_ssd.count if pool.local_ssd_count is None else pool.local_ssd_count
+    cpu = allocatable_cpu_millicores(hardware.machine)
+    shm_gib = SHM_GIB_PER_GPU * tp + math.ceil(dram / SHM_FILL / GIB)
+    load_s = weights * min(per_node, serving.shape.replicas) / (hardware.throughput.load_gb_per_s * GB)
+    startup_s = math.ceil(STARTUP_SAFETY * (load_s + engine.startup.compile_s))
+    gateway_s = serving.longest_request_s + MARGIN_S
+    price = hardware.price.usd_per_hour
+    return Derived(
+        replicas_per_node=per_node,
+        nodes_needed=math.ceil(serving.shape.replicas / per_node),
+        local_ssd_count=disks,
+        local_ssd_gib_per_node=disks * hardware.local_ssd.size_gib,
+        allocatable_cpu_millicores=cpu,
+        allocatable_memory_gib=allocatable_memory_gib(hardware.machine),
+        allocatable_ephemeral_gib=allocatable_ephemeral_gib(disks, hardware.local_ssd.size_gib),
+        weights_bytes=weights,
+        weights_bytes_per_gpu=math.ceil(weights / tp),
+        kv_bytes_per_token=per_token,
+        kv_window_bytes_per_sequence=window,
+        kv_room_bytes_per_replica=room,
+        kv_tokens_per_replica=max(0, room - serving.engine.max_sequences * window) // per_token,
+        offload_bytes_per_replica=dram + ssd,
+        offload_tokens_per_replica=(dram + ssd) // per_token,
+        pod_cpu=max(1, min(CPUS_PER_GPU * tp, (cpu - 2000) * tp // gpus // 1000)),
+        shm_gib=shm_gib,
+        pod_memory_gib=(PROCESS_GIB_PER_GPU + SHM_GIB_PER_GPU) * tp + PINNED_HEADROOM * dram // GIB,
+        pod_ephemeral_gib=CACHE_GIB_PER_REPLICA + ssd // GIB,
+        engine_port=engine.port,
+        seed_budget_s=math.ceil(
+            STARTUP_SAFETY * (engine.startup.image_pull_s + weights / (hardware.throughput.seed_gb_per_s * GB))
+        ),
+        engine_startup_budget_s=startup_s,
+        workload_budget_s=startup_s + STARTUP_SAFETY * engine.startup.image_pull_s,
+        node_budget_s=STARTUP_SAFETY * hardware.throughput.boot_s * 2,
+        engine_drain_s=serving.longest_request_s,
+        termination_grace_s=DRAIN_PAUSE_S + serving.longest_request_s + MARGIN_S,
+        gateway_timeout_s=gateway_s,
+        client_timeout_s=gateway_s + MARGIN_S,
+        usd_per_hour=None if price is None else round(price * pool.nodes, 4),
+    )

@@ -1,0 +1,111 @@
+"""How we know that a feature works: per (preset, feature), fail-closed.
+
+Evidence speaks about one accelerator, model, engine version and router release. When an override or a fork changes any
+of these, the line no longer speaks about this stack and the feature counts as unverified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from stacks.problems import Problem
+from stacks.spec import Evidence, Preset
+
+__all__ = ["Feature", "Subject", "features", "unaccepted", "unused_acceptances"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What evidence is about."""
+
+    accelerator_type: str
+    model: str
+    engine: str
+    release: str
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One feature of a stack and how it is known to work."""
+
+    name: str
+    status: str
+    source: str
+    as_of: str
+    note: str
+
+
+def feature_names(preset: Preset, precision: str) -> list[str]:
+    """Features this composition switches on, by name."""
+    serving = preset.serving
+    shape, cache = serving.shape, serving.kv_cache
+    names = [
+        f"engine:{serving.engine.kind}",
+        f"precision:{precision}",
+        f"parallelism:tp{shape.tensor_parallel}{'-ep' if shape.expert_parallel else ''}",
+        f"router:{serving.router.kind}",
+        f"gateway:{serving.router.gateway.gateway_class}",
+    ]
+    names += ["replicas:many"] if shape.replicas > 1 else []
+    names += [f"kv-cache:{cache.dtype}"] if cache.dtype != "auto" else []
+    names += [f"kv-offload:{cache.offload.kind}"] if cache.offload.kind != "none" else []
+    names += [f"speculation:{serving.speculation.drafter}"] if serving.speculation else []
+    names += [f"provisioning:{preset.accelerator_pool.provisioning.kind}"] * (
+        preset.accelerator_pool.provisioning.kind == "spot"
+    )
+    return names
+
+
+def features(
+    preset: Preset, precision: str, subject: Subject, subject_of: Callable[[str], Subject | None]
+) -> list[Feature]:
+    """Return every feature with its standing; ``subject_of`` tells what the evidence line of a feature was about."""
+    return [_feature(name, preset.evidence, subject, subject_of(name)) for name in feature_names(preset, precision)]
+
+
+def _feature(name: str, evidence: Mapping[str, Evidence], subject: Subject, spoken_of: Subject | None) -> Feature:
+    line = evidence.get(name)
+    if line is None:
+        return Feature(name, "unverified", "", "", "no evidence is recorded for this feature")
+    if spoken_of != subject:
+        return Feature(name, "unverified", line.source, str(line.as_of), f"the recorded evidence is about {spoken_of}")
+    return Feature(name, line.status, line.source, str(line.as_of), line.note)
+
+
+def unaccepted(found: list[Feature], accepted: list[str], where: str) -> list[Problem]:
+    """One problem for each unverified feature the user has not accepted by name."""
+    return [
+        Problem(
+            rule="unverified-feature",
+            path="accept_unverified",
+            value=accepted,
+            why=f"nobody is known to have run {f.name} on this stack: {f.note or f.source}",
+            allowed="features with evidence, or unverified ones you name",
+            remedy=f"add {f.name!r} to accept_unverified in the stack file, or choose another preset",
+            where=where,
+            source=f"{f.source} ({f.as_of})" if f.source else "evidence of the preset",
+        )
+        for f in found
+        if f.status == "unverified" and f.name not in accepted
+    ]
+
+
+def unused_acceptances(found: list[Feature], accepted: list[str], where: str) -> list[Problem]:
+    """One warning for each acceptance that matches nothing: it would hide a later surprise."""
+    unverified = {f.name for f in found if f.status == "unverified"}
+    return [
+        Problem(
+            rule="unused-acceptance",
+            path="accept_unverified",
+            value=name,
+            why=f"{name!r} is not an unverified feature of this stack",
+            allowed=", ".join(sorted(unverified)) or "nothing: every feature has evidence",
+            remedy="remove it",
+            where=where,
+            source="evidence of the preset",
+            severity="warning",
+        )
+        for name in accepted
+        if name not in unverified
+    ]

@@ -1,0 +1,68 @@
+"""Memory arithmetic: what fits where. Every formula once, with its unit in the name.
+
+KV cache of a model with full and sliding attention layers (facts read in SGLang 0.5.23 and vLLM 0.33.0): full layers
+grow with the context, sliding layers hold at most one window per sequence.
+"""
+
+from __future__ import annotations
+
+from stacks.rows import Architecture, MachineShape
+
+__all__ = [
+    "GB",
+    "GIB",
+    "allocatable_cpu_millicores",
+    "allocatable_ephemeral_gib",
+    "allocatable_memory_gib",
+    "kv_bytes_per_token",
+    "kv_window_bytes_per_sequence",
+]
+
+GB = 10**9
+GIB = 2**30
+_KV_ELEMENT_BYTES = {"auto": 2, "fp8": 1}
+
+
+def kv_bytes_per_token(model: Architecture, kv_dtype: str) -> int:
+    """Bytes of KV cache one more token of context takes in one replica: keys and values of the full layers."""
+    return model.full_attention_layers * 2 * model.kv_heads * model.head_dim * _KV_ELEMENT_BYTES[kv_dtype]
+
+
+def kv_window_bytes_per_sequence(model: Architecture, kv_dtype: str) -> int:
+    """Bytes one running sequence holds in the sliding layers, whatever its length."""
+    per_token = model.sliding_attention_layers * 2 * model.kv_heads * model.head_dim * _KV_ELEMENT_BYTES[kv_dtype]
+    return per_token * model.sliding_window_tokens
+
+
+def _banded(amount: float, bands: tuple[tuple[float, float], ...]) -> float:
+    """Sum fraction x part over consecutive bands of (width, fraction)."""
+    taken = 0.0
+    for width, fraction in bands:
+        part = min(amount, width)
+        taken += part * fraction
+        amount -= part
+    return taken
+
+
+def allocatable_cpu_millicores(machine: MachineShape) -> int:
+    """CPU left for pods: GKE keeps 6 % of the first core, 1 % of the next, 0.5 % of two more, 0.25 % of the rest."""
+    reserved = _banded(machine.vcpus, ((1, 0.06), (1, 0.01), (2, 0.005), (float("inf"), 0.0025)))
+    return int((machine.vcpus - reserved) * 1000)
+
+
+def allocatable_memory_gib(machine: MachineShape) -> int:
+    """Memory left for pods, GiB rounded down.
+
+    GKE keeps 25 % of the first 4 GiB, 20 % of the next 4, 10 % of the next 8, 6 % of the next 112, 2 % of the rest, and
+    100 MiB for eviction. The machine's GB are taken as 10^9 bytes, the smaller reading.
+    """
+    total_gib = machine.memory_gb * GB / GIB
+    reserved = _banded(total_gib, ((4, 0.25), (4, 0.20), (8, 0.10), (112, 0.06), (float("inf"), 0.02)))
+    return int(total_gib - reserved - 0.1)
+
+
+def allocatable_ephemeral_gib(ssd_count: int, ssd_size_gib: int) -> int:
+    """Ephemeral storage left for pods on local SSD, GiB: GKE keeps 50, 75 or 100 GiB and 10 % for eviction."""
+    capacity = ssd_count * ssd_size_gib
+    reserved = {0: 0, 1: 50, 2: 75}.get(ssd_count, 100)
+    return max(0, int(capacity * 0.9 - reserved))

@@ -1,0 +1,95 @@
+"""Finds the catalog rows a composition names; a name that is not in the catalog is a problem, not a KeyError."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from stacks.catalog_files import Catalog
+from stacks.problems import Problem
+from stacks.rows import Checkpoint, Drafter, EngineRow, HardwareRow, ModelRow, ReleaseRow, SystemMachineRow
+from stacks.spec import Preset
+from stacks.typing_problems import nearest
+from stacks.versions import older
+
+__all__ = ["Rows", "look_up"]
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The facts one stack is built on."""
+
+    hardware: HardwareRow
+    system: SystemMachineRow
+    model: ModelRow
+    checkpoint: Checkpoint
+    engine: EngineRow
+    release: ReleaseRow
+    drafter: Drafter | None
+
+
+def look_up(preset: Preset, catalog: Catalog, problems: list[Problem]) -> Rows | None:
+    """Return all rows, or None after adding a problem for each name that has none."""
+    serving = preset.serving
+    hardware = _find(catalog.hardware, preset.accelerator_pool.machine_type, "accelerator_pool.machine_type", problems)
+    system = _find(catalog.system, preset.system_pool.machine_type, "system_pool.machine_type", problems)
+    model = _find(catalog.models, preset.model.name, "model.name", problems)
+    release = _find(catalog.releases, serving.router.release, "serving.router.release", problems, serving.router.kind)
+    engine = _engine(preset, model, catalog, problems)
+    checkpoint = _find(model.checkpoints, preset.model.checkpoint, "model.checkpoint", problems) if model else None
+    drafter = None
+    if model and serving.speculation:
+        drafter = _find(model.drafters, serving.speculation.drafter, "serving.speculation.drafter", problems)
+        if drafter is None:
+            return None
+    if not (hardware and system and model and release and engine and checkpoint):
+        return None
+    return Rows(hardware, system, model, checkpoint, engine, release, drafter)
+
+
+def _engine(preset: Preset, model: ModelRow | None, catalog: Catalog, problems: list[Problem]) -> EngineRow | None:
+    """An engine older than the model needs says so, whether or not the catalog knows that version."""
+    engine = preset.serving.engine
+    support = model.engines.get(engine.kind) if model else None
+    if model and support and older(engine.version, support.first_version):
+        problems.append(
+            Problem(
+                rule="engine-too-old",
+                path="serving.engine.version",
+                value=engine.version,
+                why=f"{engine.kind} serves {model.architecture.engine_class} from {support.first_version} on; "
+                "an older engine refuses to start: unknown architecture",
+                allowed=f"{support.first_version} or newer, with a row in stacks/catalog/engines",
+                remedy=f"set it to {support.first_version!r}",
+                source=support.source,
+            )
+        )
+        return None
+    return _find(catalog.engines, engine.version, "serving.engine.version", problems, engine.kind)
+
+
+def _find(
+    rows: Mapping[str, Row], name: str, path: str, problems: list[Problem], kind: str | None = None
+) -> Row | None:
+    key = name if kind is None else f"{kind}-{name}"
+    if key in rows:
+        return rows[key]
+    names = [
+        k if kind is None else k.removeprefix(f"{kind}-") for k in rows if kind is None or k.startswith(f"{kind}-")
+    ]
+    guess = nearest(name, names)
+    problems.append(
+        Problem(
+            rule="unknown-row",
+            path=path,
+            value=name,
+            why=f"the catalog has no {name!r}" + (f"; did you mean {guess!r}?" if guess else ""),
+            allowed=", ".join(names) or "nothing yet",
+            remedy=f"write {guess!r}" if guess else "use a name from the catalog, or add a row under stacks/catalog",
+            source="stacks/catalog",
+        )
+    )
+    return None

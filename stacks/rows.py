@@ -1,0 +1,247 @@
+"""Catalog rows: facts about hardware, models, engines and releases, as typed data.
+
+A row is one YAML file under ``stacks/catalog/``. Every group of figures names where it was read and when, and every
+figure has its unit in the field name, so that new hardware or a new model is a new file and never a new ``if``.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "Checkpoint",
+    "Drafter",
+    "EngineRow",
+    "HardwareRow",
+    "HelperImages",
+    "ImageRow",
+    "ModelRow",
+    "ReleaseRow",
+    "Sourced",
+    "Strict",
+    "SystemMachineRow",
+]
+
+Positive = Annotated[int, Field(gt=0)]
+NotNegative = Annotated[int, Field(ge=0)]
+
+
+class Strict(BaseModel):
+    """Base of everything a user writes: no unknown keys, no silent conversions, no changes after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Sourced(Strict):
+    """A group of figures with one origin."""
+
+    source: str = Field(description="Where the figures were read: a page title with its address, or a derivation.")
+    as_of: date = Field(description="Day the source was read or last changed.")
+
+
+class MachineShape(Sourced):
+    """What one node is made of."""
+
+    vcpus: Positive
+    memory_gb: Positive = Field(description="As the cloud states it; whether that means GB or GiB is not documented.")
+    arch: Literal["amd64", "arm64"]
+    network_gbps: Positive
+
+
+class GpuShape(Sourced):
+    """The accelerators of one node."""
+
+    model: str
+    accelerator_type: str = Field(description="Value of guestAccelerators.type and cloud.google.com/gke-accelerator.")
+    count: Positive
+    memory_gb_per_gpu: Positive
+    memory_bandwidth_gb_per_s: Positive
+    compute_capability: str
+    interconnect: Literal["pcie", "nvlink"]
+    nccl_p2p_level: Literal["PHB", "SYS"] | None = Field(description="NCCL_P2P_LEVEL; null: leave NCCL's default.")
+    fp8_tensor_cores: bool
+    fp4_tensor_cores: bool
+
+
+class LocalSsdShape(Sourced):
+    """Local SSD: the one legal count, or none."""
+
+    count: NotNegative
+    size_gib: Positive
+    attached_by_default: bool
+
+
+class Throughput(Sourced):
+    """Rates that decide how long a node takes to serve; used for startup budgets, never shown as performance."""
+
+    seed_gb_per_s: float = Field(gt=0, description="Object storage to local SSD, one node.")
+    load_gb_per_s: float = Field(gt=0, description="Local SSD to GPU memory, one node.")
+    boot_s: Positive = Field(description="From node pool create to a ready node with its GPU driver.")
+
+
+class GkeSupport(Sourced):
+    """What GKE asks for on this machine type."""
+
+    min_version_by_minor: dict[str, str] = Field(description="Floor per minor; a later minor than all listed is fine.")
+    boot_disk_types: list[str]
+    provisioning: list[Literal["on_demand", "spot", "flex_start", "reservation"]]
+    max_pods_per_node: Positive
+    taints: list[str] = Field(description="Set by GKE on these nodes, as key=value:effect.")
+
+
+class Price(Sourced):
+    """Public list price of one node; null is unknown and stays unknown."""
+
+    usd_per_hour: float | None
+    region: str
+
+
+class HardwareRow(Strict):
+    """One accelerator machine type."""
+
+    machine_type: str
+    machine: MachineShape
+    gpu: GpuShape
+    local_ssd: LocalSsdShape
+    throughput: Throughput
+    gke: GkeSupport
+    price: Price
+
+
+class SystemMachineRow(Strict):
+    """One machine type for the small pool that runs routers and operators."""
+
+    machine_type: str
+    machine: MachineShape
+    gke: GkeSupport
+    price: Price
+
+
+class Architecture(Sourced):
+    """The numbers that decide memory: see ``stacks.memory`` for the formulas."""
+
+    engine_class: str
+    parameters: Positive
+    active_parameters: Positive
+    hidden_size: Positive
+    attention_heads: Positive
+    kv_heads: Positive
+    head_dim: Positive
+    full_attention_layers: Positive
+    sliding_attention_layers: NotNegative
+    sliding_window_tokens: NotNegative
+    experts: NotNegative = Field(description="Routed experts per mixture-of-experts layer; 0 for a dense model.")
+    max_context_tokens: Positive
+
+
+class Checkpoint(Sourced):
+    """One set of weights of a model."""
+
+    precision: Literal["bf16", "fp8", "nvfp4"]
+    weights_bytes: Positive
+    needs: list[Literal["fp8_tensor_cores", "fp4_tensor_cores"]] = Field(default_factory=list)
+
+
+class Drafter(Sourced):
+    """A speculative-decoding draft model that belongs to a model."""
+
+    method: str = Field(description="The engine's name for the method (vLLM: speculative_config.method).")
+    engine_class: str
+    weights_bytes: Positive
+    max_speculative_tokens: Positive
+
+
+class ModelSupport(Sourced):
+    """What one engine needs to know to serve a model."""
+
+    first_version: str
+    tensor_parallel: list[Positive]
+    arguments: dict[str, str | int | bool] = Field(description="Arguments every worker of this model takes.")
+    refuses: dict[str, str] = Field(default_factory=dict, description="Settings the engine refuses, with its reason.")
+
+
+class ModelRow(Strict):
+    """One model: its architecture, its checkpoints, its drafters, and which engine serves it from which version."""
+
+    name: str
+    title: str
+    served_name: str
+    licence: str
+    architecture: Architecture
+    checkpoints: dict[str, Checkpoint]
+    drafters: dict[str, Drafter] = Field(default_factory=dict)
+    engines: dict[str, ModelSupport]
+
+
+class ImageRow(Sourced):
+    """One container image: where it is pulled from. Its digest is in images.lock.yaml."""
+
+    registry: str
+    repository: str
+    tag: str
+    archs: list[Literal["amd64", "arm64"]]
+
+
+class EngineStartup(Sourced):
+    """Parts of an engine's start that do not depend on the weights."""
+
+    image_pull_s: Positive
+    compile_s: Positive
+
+
+class EngineMemory(Sourced):
+    """What an engine keeps of GPU memory besides weights and KV cache."""
+
+    overhead_gb_per_gpu: float = Field(gt=0)
+
+
+class EngineRow(Strict):
+    """One version of an inference engine."""
+
+    kind: Literal["vllm"]
+    version: str
+    image: ImageRow
+    port: Positive
+    metrics_path: str
+    startup: EngineStartup
+    memory: EngineMemory
+    moe_backends_by_compute_capability: dict[str, list[str]] = Field(
+        description="NVFP4 mixture-of-experts kernels that run on a compute capability."
+    )
+
+
+class RouterPorts(Sourced):
+    """Ports of the endpoint picker."""
+
+    ext_proc: Positive
+    health: Positive
+    metrics: Positive
+
+
+class RouterSizing(Sourced):
+    """Requests of the router's pod."""
+
+    cpu: Positive
+    memory_gib: Positive
+
+
+class ReleaseRow(Strict):
+    """One release of a router stack: which images and API versions go together."""
+
+    kind: Literal["llm-d"]
+    version: str
+    router_image: ImageRow
+    config_api_version: str
+    inference_pool_api_version: str
+    gke_installs_inference_pool_from: str
+    ports: RouterPorts
+    sizing: RouterSizing
+
+
+class HelperImages(Strict):
+    """Images that belong to the kit rather than to an engine or a router."""
+
+    weights_gcs: ImageRow = Field(description="Has gcloud and sh; copies weights out of a bucket.")
