@@ -1,0 +1,110 @@
+"""The in-memory half of an engine: it answers the SDK's calls as a first preview would, and remembers them.
+
+The SDK takes Python objects in place of gRPC stubs. A first preview knows nothing but what the program says: inputs
+come back as outputs, everything else, ids included, is unknown. That is what the real engine answers too, when a
+provider has not been asked (tests/engine/test_two_drivers.py compares the two).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from google.protobuf import empty_pb2
+from pulumi.runtime.proto import engine_pb2, resource_pb2
+
+from beamline.engine.graph import STACK_TYPE, Graph, Invoke, Log, Read, Resource, Severity
+from beamline.engine.requests import invoke_from_request, make_urn, read_from_request, resource_from_request
+from beamline.engine.values import Value, from_struct
+
+__all__ = ["InMemoryEngine", "InMemoryMonitor"]
+
+_EMPTY = empty_pb2.Empty()
+_SEVERITIES: Mapping[int, Severity] = {
+    engine_pb2.INFO: "info",
+    engine_pb2.WARNING: "warning",
+    engine_pb2.ERROR: "error",
+}
+
+
+class InMemoryEngine:
+    """Takes the program's log messages; debug messages are the SDK's own and are dropped."""
+
+    def __init__(self) -> None:
+        self.logs: list[Log] = []
+
+    def Log(self, request: engine_pb2.LogRequest) -> empty_pb2.Empty:  # noqa: N802 - the protocol's name
+        """Keep one message."""
+        severity = _SEVERITIES.get(request.severity)
+        if severity is not None:
+            self.logs.append(Log(severity, request.message, request.urn))
+        return _EMPTY
+
+
+class InMemoryMonitor:
+    """Answers resource calls of one run. Calls it has no method for fail loudly in the SDK."""
+
+    def __init__(self, project: str, stack: str) -> None:
+        self._project = project
+        self._stack = stack
+        self._resources: dict[str, Resource] = {}
+        self._reads: dict[str, Read] = {}
+        self._invokes: list[Invoke] = []
+
+    def graph(self, logs: tuple[Log, ...]) -> Graph:
+        """Return what was registered, sorted by URN."""
+        outputs: Mapping[str, Value] = {}
+        for resource in self._resources.values():
+            if resource.type == STACK_TYPE:
+                outputs = resource.registered_outputs or {}
+        return Graph(
+            resources=tuple(self._resources[urn] for urn in sorted(self._resources)),
+            outputs=outputs,
+            reads=tuple(self._reads[urn] for urn in sorted(self._reads)),
+            invokes=tuple(self._invokes),
+            logs=logs,
+        )
+
+    def GetDeploymentInfo(self, _: empty_pb2.Empty) -> resource_pb2.DeploymentInfo:  # noqa: N802
+        """Announce every feature the SDK knows: what is not recorded is refused when it is used, by name."""
+        return resource_pb2.DeploymentInfo(
+            project=self._project,
+            stack=self._stack,
+            dryRun=True,
+            supportedFeatures=resource_pb2.ResourceMonitorFeature.values(),
+        )
+
+    def RegisterResource(  # noqa: N802
+        self, request: resource_pb2.RegisterResourceRequest
+    ) -> resource_pb2.RegisterResourceResponse:
+        """Record a resource; inputs come back as outputs, the id stays unknown."""
+        urn = make_urn(self._stack, self._project, request.type, request.name, request.parent)
+        if urn in self._resources or urn in self._reads:
+            raise ValueError(f"Duplicate resource URN '{urn}'; try giving it a unique name")
+        self._resources[urn] = resource_from_request(request, urn)
+        return resource_pb2.RegisterResourceResponse(urn=urn, object=request.object)
+
+    def RegisterResourceOutputs(  # noqa: N802
+        self, request: resource_pb2.RegisterResourceOutputsRequest
+    ) -> empty_pb2.Empty:
+        """Remember what a component or the stack gives out."""
+        resource = self._resources[request.urn]
+        self._resources[request.urn] = dataclasses.replace(resource, registered_outputs=from_struct(request.outputs))
+        return _EMPTY
+
+    def ReadResource(self, request: resource_pb2.ReadResourceRequest) -> resource_pb2.ReadResourceResponse:  # noqa: N802
+        """Record a lookup by id; everything but the id is unknown."""
+        urn = make_urn(self._stack, self._project, request.type, request.name, request.parent)
+        if urn in self._resources or urn in self._reads:
+            raise ValueError(f"Duplicate resource URN '{urn}'; try giving it a unique name")
+        self._reads[urn] = read_from_request(request, urn)
+        return resource_pb2.ReadResourceResponse(urn=urn, id=request.id, properties=request.properties)
+
+    def Invoke(self, request: resource_pb2.ResourceInvokeRequest) -> resource_pb2.ResourceInvokeResponse:  # noqa: N802
+        """Record a data lookup and answer that its result is unknown."""
+        self._invokes.append(invoke_from_request(request))
+        return resource_pb2.ResourceInvokeResponse(unknown=True)
+
+    def SignalAndWaitForShutdown(self, _: empty_pb2.Empty) -> empty_pb2.Empty:  # noqa: N802
+        """Let the program end: nothing is left to do for a plan."""
+        return _EMPTY
