@@ -1,0 +1,65 @@
+# beamline: every target sets up what it needs and says what it does. `make up` and `make test` are all a newcomer types.
+
+PYTHON ?= python3
+STACK ?= g4
+VENV := .venv
+BIN := $(VENV)/bin
+PATHS := beamline components manifests policies stacks tests __main__.py
+
+.PHONY: help setup tools plan up down status lint types test golden lock-requirements clean
+
+help: ## what there is
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+setup: $(VENV)/.installed ## Python environment from the locked requirements
+
+$(VENV)/.installed: requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "beamline needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12" >&2; exit 3; }
+	@$(PYTHON) -m venv $(VENV) \
+	  || { echo "python3 -m venv failed; on Debian and Ubuntu: apt install python3-venv" >&2; exit 3; }
+	@echo "installing locked requirements into $(VENV)" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@touch $@
+
+tools: setup ## third-party programs of the sandbox: those on PATH, the rest built from pinned Go modules
+	@$(BIN)/python -m beamline.toolchain
+
+plan: setup ## what the stack would create; no cloud, no tools
+	@$(BIN)/beamline plan $(STACK)
+
+up: plan tools ## apply the stack in the sandbox (simulated cloud, real engine, real Kubernetes API)
+	@$(BIN)/beamline sandbox up $(STACK)
+
+down: setup ## destroy the stack in the sandbox, prove nothing is left, stop everything
+	@$(BIN)/beamline sandbox down $(STACK)
+
+status: setup ## what runs in the sandbox
+	@$(BIN)/beamline sandbox status $(STACK)
+
+lint: $(VENV)/.installed-dev ## style and docstrings
+	@$(BIN)/ruff check $(PATHS)
+	@$(BIN)/ruff format --check --quiet $(PATHS) || { echo "run: $(BIN)/ruff format $(PATHS)" >&2; exit 1; }
+
+types: $(VENV)/.installed-dev ## strict type check
+	@$(BIN)/mypy
+
+test: lint types tools ## everything: style, types, unit tests, and the sandbox end to end
+	@$(BIN)/beamline check
+	@$(BIN)/pytest -q -n 2 --dist loadgroup
+
+golden: $(VENV)/.installed-dev ## rewrite generated files and golden outputs; review the diff before committing
+	@$(BIN)/python -m tests.regenerate
+
+lock-requirements: $(VENV)/.installed-dev ## resolve requirements*.in into hashed lock files
+	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet requirements.in -o requirements.txt
+	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet requirements-dev.in -o requirements-dev.txt
+
+clean: ## remove the Python environment and caches; sandboxes stay until `make down`
+	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
