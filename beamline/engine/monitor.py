@@ -1,8 +1,9 @@
 """The in-memory half of an engine: it answers the SDK's calls as a first preview would, and remembers them.
 
 The SDK takes Python objects in place of gRPC stubs. A first preview knows nothing but what the program says: inputs
-come back as outputs, everything else, ids included, is unknown. That is what the real engine answers too, when a
-provider has not been asked (tests/engine/test_two_drivers.py compares the two).
+come back as outputs, everything else, ids included, is unknown. Behind a provider whose own configuration is unknown,
+such as Kubernetes before the cluster exists, nothing at all is known. The real engine answers the same, as long as no
+provider computes outputs ahead (tests/engine/test_two_drivers.py compares the two).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pulumi.runtime.proto import engine_pb2, resource_pb2
 
 from beamline.engine.graph import STACK_TYPE, Graph, Invoke, Log, Read, Resource, Severity
 from beamline.engine.requests import invoke_from_request, make_urn, read_from_request, resource_from_request
-from beamline.engine.values import Value, from_struct
+from beamline.engine.values import Value, from_struct, has_unknown
 
 __all__ = ["InMemoryEngine", "InMemoryMonitor"]
 
@@ -77,12 +78,11 @@ class InMemoryMonitor:
     def RegisterResource(  # noqa: N802
         self, request: resource_pb2.RegisterResourceRequest
     ) -> resource_pb2.RegisterResourceResponse:
-        """Record a resource; inputs come back as outputs, the id stays unknown."""
-        urn = make_urn(self._stack, self._project, request.type, request.name, request.parent)
-        if urn in self._resources or urn in self._reads:
-            raise ValueError(f"Duplicate resource URN '{urn}'; try giving it a unique name")
-        self._resources[urn] = resource_from_request(request, urn)
-        return resource_pb2.RegisterResourceResponse(urn=urn, object=request.object)
+        """Record a resource; a custom resource's inputs come back as outputs, its id stays unknown."""
+        urn = self._new_urn(request)
+        resource = self._resources[urn] = resource_from_request(request, urn)
+        knows_outputs = resource.custom and not self._is_unconfigured(resource.provider)
+        return resource_pb2.RegisterResourceResponse(urn=urn, object=request.object if knows_outputs else None)
 
     def RegisterResourceOutputs(  # noqa: N802
         self, request: resource_pb2.RegisterResourceOutputsRequest
@@ -94,11 +94,9 @@ class InMemoryMonitor:
 
     def ReadResource(self, request: resource_pb2.ReadResourceRequest) -> resource_pb2.ReadResourceResponse:  # noqa: N802
         """Record a lookup by id; everything but the id is unknown."""
-        urn = make_urn(self._stack, self._project, request.type, request.name, request.parent)
-        if urn in self._resources or urn in self._reads:
-            raise ValueError(f"Duplicate resource URN '{urn}'; try giving it a unique name")
+        urn = self._new_urn(request)
         self._reads[urn] = read_from_request(request, urn)
-        return resource_pb2.ReadResourceResponse(urn=urn, id=request.id, properties=request.properties)
+        return resource_pb2.ReadResourceResponse(urn=urn, id=request.id)
 
     def Invoke(self, request: resource_pb2.ResourceInvokeRequest) -> resource_pb2.ResourceInvokeResponse:  # noqa: N802
         """Record a data lookup and answer that its result is unknown."""
@@ -108,3 +106,12 @@ class InMemoryMonitor:
     def SignalAndWaitForShutdown(self, _: empty_pb2.Empty) -> empty_pb2.Empty:  # noqa: N802
         """Let the program end: nothing is left to do for a plan."""
         return _EMPTY
+
+    def _new_urn(self, request: resource_pb2.RegisterResourceRequest | resource_pb2.ReadResourceRequest) -> str:
+        urn = make_urn(self._stack, self._project, request.type, request.name, request.parent)
+        if urn in self._resources or urn in self._reads:
+            raise ValueError(f"Duplicate resource URN '{urn}'; try giving it a unique name")
+        return urn
+
+    def _is_unconfigured(self, provider: str) -> bool:
+        return provider in self._resources and has_unknown(dict(self._resources[provider].inputs))

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from google.protobuf import struct_pb2
 from pulumi.runtime import rpc
 
-__all__ = ["UNKNOWN", "Secret", "Unknown", "Value", "from_protobuf", "from_struct", "value_to_json"]
+__all__ = ["UNKNOWN", "Secret", "Unknown", "Value", "from_protobuf", "from_struct", "has_unknown", "value_to_json"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,17 @@ def _from_struct_value(struct: struct_pb2.Struct) -> Value:
         f"an input carries an asset, an archive or a whole resource (fields {what}); "
         "the in-process engine records plain values only: pass the resource's id or name, or the text itself"
     )
+
+
+def has_unknown(value: Value) -> bool:
+    """Tell whether any part of a value is unknown."""
+    if isinstance(value, Secret):
+        return has_unknown(value.value)
+    if isinstance(value, list):
+        return any(has_unknown(item) for item in value)
+    if isinstance(value, Mapping):
+        return any(has_unknown(item) for item in value.values())
+    return isinstance(value, Unknown)
 
 
 def value_to_json(value: Value) -> object:
