@@ -106,7 +106,8 @@ class Api(requests.Session):
             assert {c["type"]: c["status"] for c in found}.get("NonStructuralSchema", "False") == "False"
 
     def _serves(self, group: str, plural: str) -> bool:
-        versions = self.get(f"/apis/{group}").json().get("versions", [])
+        found = self.get(f"/apis/{group}")
+        versions = found.json()["versions"] if found.ok else []
         served = [self.get(f"/apis/{v['groupVersion']}").json().get("resources", []) for v in versions]
         return any(resource["name"] == plural for resources in served for resource in resources)
 
