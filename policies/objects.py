@@ -1,0 +1,142 @@
+"""A graph seen as a cluster would see it: Kubernetes objects, and the pods their workloads will make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from beamline.engine.graph import Graph
+from beamline.engine.values import Secret, Unknown, Value
+
+__all__ = ["OPAQUE", "PodTemplate", "RegisteredObject", "matches", "plain", "pod_templates", "registered_objects"]
+
+OPAQUE = "(not known in a plan)"
+"""Stands for a value that is secret or exists only after an apply; judges must let it pass."""
+
+_TEMPLATES: Mapping[str, tuple[str, ...]] = {
+    "CronJob": ("spec", "jobTemplate", "spec", "template"),
+    "DaemonSet": ("spec", "template"),
+    "Deployment": ("spec", "template"),
+    "Job": ("spec", "template"),
+    "Pod": (),
+    "ReplicaSet": ("spec", "template"),
+    "StatefulSet": ("spec", "template"),
+}
+"""Kind of a workload -> where its pod template is. A kind that is missing here is a kind without pods."""
+
+
+def plain(value: Value) -> Any:
+    """Return ``value`` as plain data, secrets and unknowns as ``OPAQUE``."""
+    if isinstance(value, Secret | Unknown):
+        return OPAQUE
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    return value
+
+
+@dataclass(frozen=True)
+class RegisteredObject:
+    """One object of the graph. ``provider`` is the URN of the provider that applies it, empty for the default one."""
+
+    urn: str
+    provider: str
+    body: Mapping[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """Its ``kind``."""
+        return str(self.body.get("kind", ""))
+
+    @property
+    def name(self) -> str:
+        """Its ``metadata.name``."""
+        return str(self.at("metadata", "name") or "")
+
+    @property
+    def namespace(self) -> str:
+        """Its ``metadata.namespace``; ``default`` as the API server would have it."""
+        return str(self.at("metadata", "namespace") or "default")
+
+    @property
+    def path(self) -> str:
+        """How findings name it."""
+        return f"{self.kind}/{self.name}"
+
+    def at(self, *path: str) -> Any:
+        """Return what stands at ``path``, None where nothing does."""
+        found: Any = self.body
+        for key in path:
+            found = found.get(key) if isinstance(found, Mapping) else None
+        return found
+
+
+@dataclass(frozen=True)
+class PodTemplate:
+    """The pods of one workload: what they are labelled, and what they run."""
+
+    owner: RegisteredObject
+    path: str
+    labels: Mapping[str, str]
+    spec: Mapping[str, Any]
+
+    @property
+    def namespace(self) -> str:
+        """Where the pods live."""
+        return self.owner.namespace
+
+    def containers(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield path and body of every container, init containers included."""
+        for section in ("initContainers", "containers"):
+            for index, container in enumerate(self.spec.get(section) or []):
+                yield f"{self.path}.spec.{section}[{index}]", container
+
+    def ports(self) -> set[int | str]:
+        """Return the numbers and the names of all container ports."""
+        declared = [port for _, container in self.containers() for port in container.get("ports") or []]
+        return {port[key] for port in declared for key in ("containerPort", "name") if key in port}
+
+
+def registered_objects(graph: Graph) -> list[RegisteredObject]:
+    """Return every Kubernetes object of the graph that a program wrote out; charts stay closed."""
+    return [
+        RegisteredObject(resource.urn, resource.provider, plain(dict(resource.inputs)))
+        for resource in graph.resources
+        if resource.type.startswith("kubernetes:") and {"apiVersion", "kind"} <= set(resource.inputs)
+    ]
+
+
+def pod_templates(graph: Graph) -> list[PodTemplate]:
+    """Return the pod template of every workload."""
+    found = []
+    for obj in registered_objects(graph):
+        if obj.kind in _TEMPLATES:
+            place = _TEMPLATES[obj.kind]
+            template = obj.at(*place) or {}
+            labels = (template.get("metadata") or {}).get("labels") or {}
+            found.append(PodTemplate(obj, ".".join((obj.path, *place)), labels, template.get("spec") or {}))
+    return found
+
+
+def matches(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Tell whether a label selector (``matchLabels``, ``matchExpressions``) takes ``labels``."""
+    wanted = selector.get("matchLabels") or {}
+    return all(labels.get(key) == value for key, value in wanted.items()) and all(
+        _holds(expression, labels) for expression in selector.get("matchExpressions") or []
+    )
+
+
+def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, values = str(expression.get("key")), expression.get("values") or []
+    match expression.get("operator"):
+        case "In":
+            return key in labels and labels[key] in values
+        case "NotIn":
+            return key not in labels or labels[key] not in values
+        case "Exists":
+            return key in labels
+        case "DoesNotExist":
+            return key not in labels
+    return False

@@ -1,0 +1,126 @@
+"""Node pools of a graph as a scheduler would see their nodes: labels, taints, and what is left for pods.
+
+The graph names a machine type; what such a machine has is a catalog row, and what GKE keeps of it for itself is in
+``stacks.memory``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from beamline.engine.graph import Graph, Resource
+from policies.objects import plain
+from stacks.catalog_files import load_catalog
+from stacks.memory import GB, GIB, allocatable_cpu_millicores, allocatable_ephemeral_gib, allocatable_memory_gib
+from stacks.rows import HardwareRow, SystemMachineRow
+
+__all__ = ["NodePool", "Taint", "node_pools"]
+
+_TYPE = "gcp:container/nodePool:NodePool"
+_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "PREFER_NO_SCHEDULE": "PreferNoSchedule", "NO_EXECUTE": "NoExecute"}
+
+
+@dataclass(frozen=True)
+class Taint:
+    """One taint, in Kubernetes' words."""
+
+    key: str
+    value: str
+    effect: str
+
+    def __str__(self) -> str:
+        """As ``kubectl`` writes it."""
+        return f"{self.key}={self.value}:{self.effect}"
+
+
+@dataclass(frozen=True)
+class NodePool:
+    """One pool; amounts are what one of its nodes leaves for pods."""
+
+    name: str
+    machine_type: str
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...]
+    gpus: int
+    cpu_millicores: int
+    memory_bytes: int
+    ephemeral_bytes: int
+
+    def amounts(self) -> dict[str, int]:
+        """Return the amounts by resource name, in the units of ``policies.quantities``."""
+        return {
+            "nvidia.com/gpu": self.gpus,
+            "cpu": self.cpu_millicores,
+            "memory": self.memory_bytes,
+            "ephemeral-storage": self.ephemeral_bytes,
+        }
+
+
+def node_pools(graph: Graph) -> list[NodePool]:
+    """Return the pools whose machine type is in the catalog; of others nothing is known, so nothing fits on them."""
+    catalog = load_catalog()
+    pools = []
+    for resource in graph.resources:
+        if resource.type != _TYPE:
+            continue
+        config: Mapping[str, Any] = plain(resource.inputs.get("nodeConfig")) or {}
+        machine_type = str(config.get("machineType", ""))
+        row = catalog.hardware.get(machine_type) or catalog.system.get(machine_type)
+        if row is not None:
+            pools.append(_pool(resource, config, row))
+    return pools
+
+
+def _pool(resource: Resource, config: Mapping[str, Any], row: HardwareRow | SystemMachineRow) -> NodePool:
+    name = str(plain(resource.inputs.get("name")) or resource.name)
+    accelerators = config.get("guestAccelerators") or []
+    labels = {
+        **(config.get("labels") or {}),
+        "cloud.google.com/gke-nodepool": name,
+        "node.kubernetes.io/instance-type": row.machine_type,
+        "kubernetes.io/arch": row.machine.arch,
+        "kubernetes.io/os": "linux",
+    }
+    if accelerators:
+        labels["cloud.google.com/gke-accelerator"] = accelerators[0].get("type", "")
+        labels["cloud.google.com/gke-accelerator-count"] = str(accelerators[0].get("count", ""))
+    disks = (config.get("ephemeralStorageLocalSsdConfig") or {}).get("localSsdCount") or 0
+    if disks:
+        labels["cloud.google.com/gke-ephemeral-storage-local-ssd"] = "true"
+    ssd_gib = row.local_ssd.size_gib if isinstance(row, HardwareRow) else 0
+    return NodePool(
+        name=name,
+        machine_type=row.machine_type,
+        labels=labels,
+        taints=_taints(config, row),
+        gpus=sum(int(accelerator.get("count", 0)) for accelerator in accelerators),
+        cpu_millicores=allocatable_cpu_millicores(row.machine),
+        memory_bytes=allocatable_memory_gib(row.machine) * GIB,
+        ephemeral_bytes=allocatable_ephemeral_gib(disks, ssd_gib) * GIB if disks else _boot_disk_bytes(config),
+    )
+
+
+def _taints(config: Mapping[str, Any], row: HardwareRow | SystemMachineRow) -> tuple[Taint, ...]:
+    """Taints the program declares, and those GKE adds by itself."""
+    declared = [
+        Taint(taint["key"], taint.get("value", ""), _EFFECTS.get(taint["effect"], taint["effect"]))
+        for taint in config.get("taints") or []
+    ]
+    for text in row.gke.taints:
+        pair, _, effect = text.rpartition(":")
+        key, _, value = pair.partition("=")
+        declared.append(Taint(key, value, effect))
+    return tuple(dict.fromkeys(declared))
+
+
+def _boot_disk_bytes(config: Mapping[str, Any]) -> int:
+    """Ephemeral storage on the boot disk: GKE keeps 10 % for eviction and the least of half, 6 GiB + 35 %, 100 GiB.
+
+    Source: GKE docs, "Plan GKE Standard node sizes". A disk's GB are taken as 10^9 bytes, the smaller reading.
+    """
+    boot_disk = config.get("bootDisk") or {}
+    capacity = int(config.get("diskSizeGb") or boot_disk.get("sizeGb") or 100) * GB
+    reserved = min(capacity // 2, 6 * GIB + capacity * 35 // 100, 100 * GIB)
+    return max(0, capacity * 9 // 10 - reserved)

@@ -1,0 +1,26 @@
+"""All rules, in the order they are explained in; findings are sorted by whoever prints them."""
+
+from __future__ import annotations
+
+from beamline.engine.graph import Graph
+from policies.rule import Rule
+from policies.rules import images, output_text, parents, placement, providers, references, secrets, selectors
+from stacks.problems import Problem
+
+__all__ = ["RULES", "rule_problems"]
+
+RULES: tuple[Rule, ...] = (
+    *providers.RULES,
+    *parents.RULES,
+    *secrets.RULES,
+    *selectors.RULES,
+    *references.RULES,
+    *placement.RULES,
+    *images.RULES,
+    *output_text.RULES,
+)
+
+
+def rule_problems(graph: Graph) -> list[Problem]:
+    """Run every rule over ``graph`` and return everything found."""
+    return [problem for rule in RULES for problem in rule.problems(graph)]

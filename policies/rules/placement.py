@@ -1,0 +1,153 @@
+"""Every pod finds a node: a pool it selects, whose taints it tolerates, and whose nodes are large enough.
+
+Each pod is judged alone on an empty node; whether all of them fit together is the scheduler's business, and the sandbox
+has a real one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from beamline.engine.graph import Graph
+from policies.objects import PodTemplate, pod_templates
+from policies.pools import NodePool, Taint, node_pools
+from policies.quantities import amount, shown
+from policies.rule import Finding, Rule
+
+__all__ = ["RULES"]
+
+_GKE_DOMAINS = ("cloud.google.com/", "kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/")
+_REPELLING = ("NoSchedule", "NoExecute")
+
+
+def _selected(template: PodTemplate, pools: Sequence[NodePool]) -> list[NodePool]:
+    """Pools whose nodes carry the labels the pod asks for; GKE sets more labels than a graph shows."""
+    wanted: Mapping[str, str] = template.spec.get("nodeSelector") or {}
+    return [
+        pool
+        for pool in pools
+        if all(
+            pool.labels[key] == value if key in pool.labels else key.startswith(_GKE_DOMAINS)
+            for key, value in wanted.items()
+        )
+    ]
+
+
+def _tolerates(toleration: Mapping[str, Any], taint: Taint) -> bool:
+    if toleration.get("effect") not in (None, "", taint.effect):
+        return False
+    if toleration.get("operator", "Equal") == "Exists":
+        return toleration.get("key") in (None, "", taint.key)
+    return toleration.get("key") == taint.key and toleration.get("value", "") == taint.value
+
+
+def _repelled(template: PodTemplate, pool: NodePool) -> list[Taint]:
+    """Taints of the pool that keep the pod away."""
+    tolerations = template.spec.get("tolerations") or []
+    return [
+        taint
+        for taint in pool.taints
+        if taint.effect in _REPELLING and not any(_tolerates(toleration, taint) for toleration in tolerations)
+    ]
+
+
+def _requests(template: PodTemplate) -> dict[str, int]:
+    """What the pod asks for: the sum over containers, or the largest init container when that is more."""
+    together: dict[str, int] = {}
+    largest_first: dict[str, int] = {}
+    for path, container in template.containers():
+        resources = container.get("resources") or {}
+        asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+        is_sidecar = container.get("restartPolicy") == "Always"
+        for name, quantity in asked.items():
+            value = amount(name, quantity)
+            if ".initContainers[" in path and not is_sidecar:
+                largest_first[name] = max(value, largest_first.get(name, 0))
+            else:
+                together[name] = together.get(name, 0) + value
+    return {name: max(together.get(name, 0), largest_first.get(name, 0)) for name in {**together, **largest_first}}
+
+
+def _lacking(template: PodTemplate, pool: NodePool) -> list[str]:
+    """What a node of the pool has too little of, in words."""
+    there = pool.amounts()
+    return [
+        f"{name}: asks for {shown(name, value)}, a node has {shown(name, there[name])}"
+        for name, value in sorted(_requests(template).items())
+        if name in there and value > there[name]
+    ]
+
+
+def _selects_no_pool(graph: Graph) -> Iterator[Finding]:
+    pools = node_pools(graph)
+    for template in pod_templates(graph):
+        if not _selected(template, pools):
+            yield Finding(
+                path=f"{template.path}.spec.nodeSelector",
+                urn=template.owner.urn,
+                value=template.spec.get("nodeSelector"),
+                detail="no node pool of this stack has nodes with these labels",
+                allowed="; ".join(
+                    f"{pool.name}: " + ", ".join(f"{key}={value}" for key, value in sorted(pool.labels.items()))
+                    for pool in pools
+                ),
+            )
+
+
+def _tolerates_no_pool(graph: Graph) -> Iterator[Finding]:
+    pools = node_pools(graph)
+    for template in pod_templates(graph):
+        candidates = [pool for pool in _selected(template, pools) if not _lacking(template, pool)]
+        repelled = {pool.name: _repelled(template, pool) for pool in candidates}
+        if candidates and all(repelled.values()):
+            yield Finding(
+                path=f"{template.path}.spec.tolerations",
+                urn=template.owner.urn,
+                value=template.spec.get("tolerations") or [],
+                detail="taints keep the pod away from every node it fits on: "
+                + "; ".join(f"{name}: {', '.join(map(str, taints))}" for name, taints in repelled.items()),
+                allowed="a toleration for each of these taints",
+            )
+
+
+def _fits_no_node(graph: Graph) -> Iterator[Finding]:
+    pools = node_pools(graph)
+    for template in pod_templates(graph):
+        selected = _selected(template, pools)
+        lacking = {pool.name: _lacking(template, pool) for pool in selected}
+        if selected and all(lacking.values()):
+            yield Finding(
+                path=f"{template.path}.spec.containers",
+                urn=template.owner.urn,
+                detail="the pod is larger than a node: "
+                + "; ".join(f"{name}: {', '.join(reasons)}" for name, reasons in lacking.items()),
+                allowed="requests within one node of a pool",
+            )
+
+
+_PENDING = "the pod would stay Pending while the nodes are paid for"
+
+RULES = (
+    Rule(
+        id="pod-selects-no-pool",
+        why=_PENDING,
+        remedy="use a label that a pool sets",
+        source="Kubernetes docs, assigning pods to nodes; GKE docs, node labels",
+        find=_selects_no_pool,
+    ),
+    Rule(
+        id="pod-tolerates-no-pool",
+        why=_PENDING,
+        remedy="add the toleration to the pod template",
+        source="Kubernetes docs, taints and tolerations; GKE docs, GPU node pools",
+        find=_tolerates_no_pool,
+    ),
+    Rule(
+        id="pod-fits-no-node",
+        why=_PENDING,
+        remedy="ask for less, or choose a larger machine type",
+        source="stacks/catalog/hardware; GKE docs, allocatable resources",
+        find=_fits_no_node,
+    ),
+)

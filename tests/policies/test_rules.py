@@ -1,0 +1,130 @@
+"""Every rule finds its fault, says all of it, and lets the sound twin pass. All rules run on every graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from beamline.engine.graph import Graph
+from beamline.engine.values import UNKNOWN, Secret
+from policies import RULES, rule_problems
+from stacks import to_text
+from tests.policies.graphs import PROVIDER, ROOT, graph_of, registered, resource, sound, sound_bodies, with_values
+
+CASES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text())
+
+
+def _found(graph: Graph) -> list[dict[str, Any]]:
+    """Return what all rules say, without the parts that are the same for each finding of a rule."""
+    found = []
+    for rule in RULES:
+        for finding in rule.find(graph):
+            said = {"path": finding.path, "value": finding.value, "detail": finding.detail, "allowed": finding.allowed}
+            found.append({"rule": rule.id, **{key: text for key, text in said.items() if text not in (None, "")}})
+    return found
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_fault_is_found_alone_and_the_sound_twin_passes(case: dict[str, Any]) -> None:
+    assert _found(with_values(case["bad"])) == case["found"]
+    assert _found(with_values(case["good"])) == []
+
+
+def _provider(**inputs: Any) -> Graph:
+    return graph_of(sound_bodies(), resource("pulumi:providers:kubernetes", "cluster", inputs, urn=PROVIDER))
+
+
+def _namespace(**options: str) -> Graph:
+    return graph_of(sound_bodies(), registered(sound_bodies()["Namespace"], **options))
+
+
+def _secret(data: Any) -> Graph:
+    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token", "namespace": "qwen"}, "data": data}
+    return graph_of({**sound_bodies(), "Secret": body})
+
+
+DEFAULT_PROVIDER = "urn:pulumi:t::beamline::pulumi:providers:kubernetes::default_4_34_2"
+
+REGISTRATIONS: dict[str, tuple[Graph, Graph, tuple[str, str]]] = {
+    "an object without a provider": (
+        _namespace(provider=""),
+        _namespace(),
+        ("default-provider", "Namespace/qwen.provider"),
+    ),
+    "an object with Pulumi's default provider": (
+        _namespace(provider=DEFAULT_PROVIDER),
+        _namespace(),
+        ("default-provider", "Namespace/qwen.provider"),
+    ),
+    "a cluster identifier that only an apply knows": (
+        _provider(clusterIdentifier=UNKNOWN, kubeconfig=Secret(UNKNOWN)),
+        _provider(clusterIdentifier="p/z/c", kubeconfig=Secret(UNKNOWN)),
+        ("cluster-identifier", "pulumi:providers:kubernetes/cluster.clusterIdentifier"),
+    ),
+    "a kubeconfig that is not marked secret": (
+        _provider(clusterIdentifier="p/z/c", kubeconfig="{}"),
+        _provider(clusterIdentifier="p/z/c", kubeconfig=Secret("{}")),
+        ("secret-not-marked", "kubernetes/cluster.kubeconfig"),
+    ),
+    "a Secret whose values are not marked secret": (
+        _secret({"token": "abc"}),
+        _secret({"token": Secret("abc")}),
+        ("secret-not-marked", "Secret/token.data"),
+    ),
+    "a resource directly under the stack": (
+        _namespace(parent=ROOT),
+        _namespace(),
+        ("parented", "kubernetes:core/v1:Namespace/qwen.parent"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REGISTRATIONS)
+def test_fault_in_a_registration_is_found_alone_and_the_sound_twin_passes(name: str) -> None:
+    bad, good, found = REGISTRATIONS[name]
+    assert [(each["rule"], each["path"]) for each in _found(bad)] == [found]
+    assert _found(good) == []
+
+
+def test_every_rule_has_a_case() -> None:
+    cases = {each["rule"] for case in CASES for each in case["found"]}
+    assert {rule.id for rule in RULES} == cases | {found[0] for _, _, found in REGISTRATIONS.values()}
+
+
+def test_every_rule_explains_itself() -> None:
+    """Ids are unique, and no text that a user needs is empty."""
+    assert len({rule.id for rule in RULES}) == len(RULES)
+    assert [rule.id for rule in RULES if not (rule.why and rule.remedy and rule.source)] == []
+
+
+def test_a_problem_says_everything() -> None:
+    bad = with_values({"Service.spec.ports.0.targetPort": "grpc"})
+    assert to_text(rule_problems(bad)) == (
+        "error[port-not-declared] Service/router.spec.ports[0] = grpc\n"
+        "  why:     no container of Deployment/engine declares this port; "
+        "connections to it would be refused or never made\n"
+        "  allowed: 8000, http\n"
+        "  remedy:  name a port that the pods declare\n"
+        f"  where:   {registered(sound_bodies()['Service']).urn}\n"
+        "  source:  Kubernetes docs, Services; GKE docs, managed collection"
+    )
+
+
+def test_a_problem_never_shows_the_secret_it_found() -> None:
+    token = "hf_" + "a" * 34
+    bad = with_values({"Deployment.spec.template.spec.containers.0.env.0": {"name": "HF_TOKEN", "value": token}})
+    assert len(rule_problems(bad)) == 2
+    assert token not in to_text(rule_problems(bad))
+
+
+def test_components_may_stand_at_the_root_of_a_program_without_the_whole_stack() -> None:
+    """Each component is usable alone; only the complete stack owns everything."""
+    alone = tuple(
+        replace(each, type="beamline:network:Network") if each.type == "beamline:stack:InferenceStack" else each
+        for each in sound().resources
+    )
+    assert rule_problems(Graph(resources=alone, outputs={})) == []
