@@ -50,17 +50,17 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping | list):
-        plain = json.dumps(_go_numbers(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        plain = json.dumps(_go_scalars(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return plain.translate(_GO_ESCAPES)
-    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
-        return f"{value.isoformat()} 00:00:00 +0000 UTC"
-    return str(_go_numbers(value))
+    return str(_go_scalars(value))
 
 
-def _go_numbers(value: object) -> object:
-    """Write 2.0 as 2, as Go does."""
+def _go_scalars(value: object) -> object:
+    """Write 2.0 as 2 and a date as a moment, as Go does."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
+    if isinstance(value, dt.date):
+        return f"{value:%Y-%m-%d %H:%M:%S} +0000 UTC"
     if isinstance(value, Mapping):
-        return {key: _go_numbers(item) for key, item in value.items()}
-    return [_go_numbers(item) for item in value] if isinstance(value, list) else value
+        return {str(key): _go_scalars(item) for key, item in value.items()}
+    return [_go_scalars(item) for item in value] if isinstance(value, list) else value

@@ -26,7 +26,8 @@ config:
   beamline:nothing: null
   beamline:empty: ""
   beamline:day: 2026-01-02
-  beamline:nested: {b: 1.50, a: [true, null, "x", 2.0], c: {d: "é<&>", e: ""}}
+  beamline:moment: 2026-01-02T03:04:05Z
+  beamline:nested: {b: 1.50, a: [true, null, "x", 2.0], c: {d: "é<&>", e: ""}, f: 2026-01-02}
   beamline:list: [1, 2.5, "yes"]
 """
 
@@ -43,7 +44,10 @@ ARRIVES = {
     "beamline:nothing": "",
     "beamline:empty": "",
     "beamline:day": "2026-01-02 00:00:00 +0000 UTC",
-    "beamline:nested": '{"a":[true,null,"x",2],"b":1.5,"c":{"d":"é\\u003c\\u0026\\u003e","e":""}}',
+    "beamline:moment": "2026-01-02 03:04:05 +0000 UTC",
+    "beamline:nested": (
+        '{"a":[true,null,"x",2],"b":1.5,"c":{"d":"é\\u003c\\u0026\\u003e","e":""},"f":"2026-01-02 00:00:00 +0000 UTC"}'
+    ),
     "beamline:list": '[1,2.5,"yes"]',
 }
 
