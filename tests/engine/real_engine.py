@@ -10,7 +10,6 @@ import dataclasses
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -169,8 +168,3 @@ def _answered_calls(text: str, prefix: str) -> Iterator[tuple[str, dict[str, Any
         entry = json.loads(line)
         if entry["method"].startswith(prefix) and entry.get("progress") == "response_completed":
             yield entry["method"].removeprefix(prefix), entry.get("request") or {}, entry.get("response") or {}
-
-
-def copy_of(program_dir: Path, folder: Path) -> Path:
-    """Copy a program, for tests that must change it."""
-    return Path(shutil.copytree(program_dir, folder))
