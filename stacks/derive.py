@@ -28,6 +28,12 @@ STARTUP_SAFETY = 2
 """Budgets are this many times the expected duration: a slow day must not fail an apply."""
 DRAIN_PAUSE_S = 15
 """preStop pause: load balancers need a moment to stop sending to a pod that is going."""
+GATEWAY_PROGRAMMING_S = 300
+"""GKE's Gateway controller takes minutes to make a load balancer, its proxies and its network endpoint groups."""
+PROXY_KEEP_ALIVE_S = 600
+"""Google's proxies keep idle connections to a backend this long (Cloud Load Balancing docs, HTTP keepalive timeout)."""
+MAX_BACKEND_DRAIN_S = 3600
+"""Longest connection draining of a Google backend service (GCPBackendPolicy, drainingTimeoutSec)."""
 MARGIN_S = 15
 """Between one deadline and the next outer one, so that the inner one always fires first."""
 CPUS_PER_GPU = 8
@@ -84,9 +90,19 @@ class Derived:
         "s", f"{STARTUP_SAFETY} x (weights of the node's replicas / load rate + compile)"
     )
     workload_budget_s: int = _value("s", f"engine_startup_budget_s + {STARTUP_SAFETY} x image pull")
+    rollout_budget_s: int = _value(
+        "s",
+        "replicas x (termination_grace_s + workload_budget_s): without spare GPUs they are replaced one after another",
+    )
+    router_budget_s: int = _value("s", f"{STARTUP_SAFETY} x image pull (the engine's, a larger image)")
+    router_rollout_budget_s: int = _value("s", "termination_grace_s + router_budget_s")
+    gateway_budget_s: int = _value("s", f"{STARTUP_SAFETY} x {GATEWAY_PROGRAMMING_S}")
     node_budget_s: int = _value("s", f"{STARTUP_SAFETY} x boot time x 2, as create and delete each may take that long")
+    engine_keep_alive_s: int = _value("s", f"{PROXY_KEEP_ALIVE_S} (Google's proxies) + {MARGIN_S}")
+    drain_pause_s: int = _value("s", f"{DRAIN_PAUSE_S}: load balancers stop sending to a pod that is going")
     engine_drain_s: int = _value("s", "longest_request_s")
-    termination_grace_s: int = _value("s", f"{DRAIN_PAUSE_S} (preStop) + engine_drain_s + {MARGIN_S}")
+    termination_grace_s: int = _value("s", f"drain_pause_s (preStop) + engine_drain_s + {MARGIN_S}")
+    backend_drain_s: int = _value("s", f"termination_grace_s, at most {MAX_BACKEND_DRAIN_S}")
     gateway_timeout_s: int = _value("s", f"longest_request_s + {MARGIN_S}")
     client_timeout_s: int = _value("s", f"gateway_timeout_s + {MARGIN_S}")
     usd_per_hour: float | None = _value("USD/h", "nodes x list price of the accelerator machine type; null: unknown")
@@ -126,6 +142,8 @@ def derive(preset: Preset, hardware: HardwareRow, model: ModelRow, engine: Engin
     shm_gib = SHM_GIB_PER_GPU * tp + math.ceil(dram / SHM_FILL / GIB)
     load_s = weights * min(per_node, serving.shape.replicas) / (hardware.throughput.load_gb_per_s * GB)
     startup_s = math.ceil(STARTUP_SAFETY * (load_s + engine.startup.compile_s))
+    workload_s = startup_s + STARTUP_SAFETY * engine.startup.image_pull_s
+    grace_s = DRAIN_PAUSE_S + serving.longest_request_s + MARGIN_S
     gateway_s = serving.longest_request_s + MARGIN_S
     price = hardware.price.usd_per_hour
     return Derived(
@@ -153,10 +171,17 @@ def derive(preset: Preset, hardware: HardwareRow, model: ModelRow, engine: Engin
             STARTUP_SAFETY * (engine.startup.image_pull_s + weights / (hardware.throughput.seed_gb_per_s * GB))
         ),
         engine_startup_budget_s=startup_s,
-        workload_budget_s=startup_s + STARTUP_SAFETY * engine.startup.image_pull_s,
+        workload_budget_s=workload_s,
+        rollout_budget_s=serving.shape.replicas * (grace_s + workload_s),
+        router_budget_s=STARTUP_SAFETY * engine.startup.image_pull_s,
+        router_rollout_budget_s=grace_s + STARTUP_SAFETY * engine.startup.image_pull_s,
+        gateway_budget_s=STARTUP_SAFETY * GATEWAY_PROGRAMMING_S,
         node_budget_s=STARTUP_SAFETY * hardware.throughput.boot_s * 2,
+        engine_keep_alive_s=PROXY_KEEP_ALIVE_S + MARGIN_S,
+        drain_pause_s=DRAIN_PAUSE_S,
         engine_drain_s=serving.longest_request_s,
-        termination_grace_s=DRAIN_PAUSE_S + serving.longest_request_s + MARGIN_S,
+        termination_grace_s=grace_s,
+        backend_drain_s=min(grace_s, MAX_BACKEND_DRAIN_S),
         gateway_timeout_s=gateway_s,
         client_timeout_s=gateway_s + MARGIN_S,
         usd_per_hour=None if price is None else round(price * pool.nodes, 4),

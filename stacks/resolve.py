@@ -23,7 +23,7 @@ from stacks.problems import Problem, ProblemsFound, has_errors, ordered
 from stacks.row_lookup import Rows, look_up
 from stacks.rows import ImageRow
 from stacks.settings import Settings, parse_config
-from stacks.spec import Preset
+from stacks.spec import Bucket, HuggingFace, Preset
 from stacks.typing_problems import validation_problems
 
 __all__ = ["StackSpec", "resolve"]
@@ -140,15 +140,20 @@ def _touches(path: str, skip: set[str]) -> bool:
     return any(path == s or path.startswith(f"{s}.") or s.startswith(f"{path}.") for s in skip)
 
 
-def _seeder(preset: Preset, rows: Rows, catalog: Catalog) -> ImageRow:
+def _seeder(weights: Bucket | HuggingFace, rows: Rows, catalog: Catalog) -> ImageRow:
     """Buckets are read with Google's tools; the engine's image has the hub's own downloader."""
-    sources = [preset.model.weights, *([preset.serving.speculation.weights] if preset.serving.speculation else [])]
-    return catalog.helper_images.weights_gcs if all(s.kind == "bucket" for s in sources) else rows.engine.image
+    return catalog.helper_images.weights_gcs if weights.kind == "bucket" else rows.engine.image
 
 
 def _images(preset: Preset, rows: Rows, catalog: Catalog, mirror: str | None) -> dict[str, ImageReference]:
     lock = read_lock()
-    used = {"engine": rows.engine.image, "router": rows.release.router_image, "weights": _seeder(preset, rows, catalog)}
+    used = {
+        "engine": rows.engine.image,
+        "router": rows.release.router_image,
+        "weights": _seeder(preset.model.weights, rows, catalog),
+    }
+    if preset.serving.speculation:
+        used["drafter"] = _seeder(preset.serving.speculation.weights, rows, catalog)
     return {role: image_reference(row, mirror=mirror, lock=lock) for role, row in used.items()}
 
 

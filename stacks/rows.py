@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
     "Checkpoint",
+    "ContainerUser",
     "Drafter",
     "EngineRow",
     "HardwareRow",
@@ -185,6 +186,13 @@ class ImageRow(Sourced):
     archs: list[Literal["amd64", "arm64"]]
 
 
+class ContainerUser(Sourced):
+    """The unprivileged user an image is made for."""
+
+    uid: Positive
+    name: str
+
+
 class EngineStartup(Sourced):
     """Parts of an engine's start that do not depend on the weights."""
 
@@ -198,16 +206,24 @@ class EngineMemory(Sourced):
     overhead_gb_per_gpu: float = Field(gt=0)
 
 
+class EngineOffload(Sourced):
+    """How an engine moves KV cache out of GPU memory."""
+
+    blocks_per_chunk: Positive = Field(description="GPU blocks that move together to the host tier.")
+
+
 class EngineRow(Strict):
     """One version of an inference engine."""
 
     kind: Literal["vllm"]
     version: str
     image: ImageRow
+    user: ContainerUser
     port: Positive
     metrics_path: str
     startup: EngineStartup
     memory: EngineMemory
+    offload: EngineOffload
     moe_backends_by_compute_capability: dict[str, list[str]] = Field(
         description="NVFP4 mixture-of-experts kernels that run on a compute capability."
     )
@@ -228,17 +244,25 @@ class RouterSizing(Sourced):
     memory_gib: Positive
 
 
+class PrefixMatching(Sourced):
+    """How much of a prompt the router compares with what an engine has cached."""
+
+    default_max_tokens: Positive = Field(description="Longest prefix it compares unless told otherwise.")
+
+
 class ReleaseRow(Strict):
     """One release of a router stack: which images and API versions go together."""
 
     kind: Literal["llm-d"]
     version: str
     router_image: ImageRow
+    user: ContainerUser
     config_api_version: str
     inference_pool_api_version: str
     gke_installs_inference_pool_from: str
     ports: RouterPorts
     sizing: RouterSizing
+    prefix_matching: PrefixMatching
 
 
 class HelperImages(Strict):

@@ -40,7 +40,7 @@ __all__ = [
 Positive = Annotated[int, Field(gt=0)]
 NotNegative = Annotated[int, Field(ge=0)]
 Cidr = Annotated[str, StringConstraints(pattern=r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$")]
-DnsLabel = Annotated[str, StringConstraints(pattern=r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$")]
+Namespace = Annotated[str, StringConstraints(pattern=r"^[a-z]([a-z0-9-]{0,53}[a-z0-9])?$")]
 GkeVersion = Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+-gke\.\d+$")]
 
 
@@ -211,7 +211,7 @@ class Speculation(Strict):
 class Serving(Strict):
     """Router stack and engine are separate axes; each is chosen by its ``kind``."""
 
-    namespace: DnsLabel
+    namespace: Namespace = Field(description="The engine's namespace; seeding runs in <namespace>-weights.")
     router: LlmdRouter
     engine: VllmEngine
     shape: Shape
