@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
 
+from stacks.catalog_consistency import inconsistencies
 from stacks.problems import Problem, ProblemsFound
 from stacks.rows import EngineRow, HardwareRow, HelperImages, ModelRow, ReleaseRow, Strict, SystemMachineRow
 from stacks.typing_problems import validation_problems
@@ -45,24 +46,27 @@ class Catalog:
     helper_images: HelperImages
 
 
-def _read_row(path: Path, model: type[Row], problems: list[Problem]) -> Row | None:
-    data = read_yaml(path)
+def _read_row(path: Path, model: type[Row], where: str, problems: list[Problem]) -> Row | None:
+    data: dict[str, Any] = {}
     try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        problems += validation_problems(error, model=model, data=data, where=_shown(path))
+        data = read_yaml(path, where=where)
+        row = model.model_validate(data)
+    except ProblemsFound as found:
+        problems += found.problems
         return None
-
-
-def _shown(path: Path) -> str:
-    return f"stacks/catalog/{path.relative_to(CATALOG_DIR)}" if path.is_relative_to(CATALOG_DIR) else str(path)
+    except ValidationError as error:
+        problems += validation_problems(error, model=model, data=data, where=where)
+        return None
+    problems += inconsistencies(row, where)
+    return row
 
 
 def _rows(folder: str, problems: list[Problem], root: Path) -> dict[str, Any]:
     model, naming = ROW_KINDS[folder]
     rows: dict[str, Any] = {}
     for path in sorted((root / folder).glob("*.yaml")):
-        row = _read_row(path, model, problems)
+        where = f"stacks/catalog/{folder}/{path.name}"
+        row = _read_row(path, model, where, problems)
         if row is None:
             continue
         name = naming.format(**row.model_dump())
@@ -70,11 +74,13 @@ def _rows(folder: str, problems: list[Problem], root: Path) -> dict[str, Any]:
             problems.append(
                 Problem(
                     rule="catalog-file-name",
-                    path=naming,
+                    path=naming.replace("{", "").replace("}", ""),
                     value=name,
-                    why=f"the row in {path.name} calls itself {name!r}; presets could not find it",
+                    why=f"the row in {path.name} calls itself {name!r}; nobody looking for it would find this file",
+                    allowed=path.stem,
                     remedy=f"rename the file to {name}.yaml or correct the row",
-                    where=_shown(path),
+                    where=where,
+                    source="stacks/catalog_files.py",
                 )
             )
         rows[name] = row
@@ -86,7 +92,8 @@ def load_catalog(root: Path = CATALOG_DIR) -> Catalog:
     """Read and check all rows; raises ``ProblemsFound`` with every defect of every file."""
     problems: list[Problem] = []
     rows = {folder: _rows(folder, problems, root) for folder in ROW_KINDS}
-    helper_images = _read_row(root / "helper-images.yaml", HelperImages, problems)
-    if problems or helper_images is None:
+    helpers = "helper-images.yaml"
+    helper_images = _read_row(root / helpers, HelperImages, f"stacks/catalog/{helpers}", problems)
+    if problems:
         raise ProblemsFound(problems)
-    return Catalog(**rows, helper_images=helper_images)
+    return Catalog(**rows, helper_images=cast("HelperImages", helper_images))

@@ -13,6 +13,7 @@ from typing import Any
 from stacks.memory import (
     GB,
     GIB,
+    MIB,
     allocatable_cpu_millicores,
     allocatable_ephemeral_gib,
     allocatable_memory_gib,
@@ -134,7 +135,7 @@ def derive(preset: Preset, hardware: HardwareRow, model: ModelRow, engine: Engin
     weights = checkpoint.weights_bytes + (drafter.weights_bytes if drafter else 0)
     per_token = kv_bytes_per_token(model.architecture, serving.kv_cache.dtype)
     window = kv_window_bytes_per_sequence(model.architecture, serving.kv_cache.dtype)
-    usable = hardware.gpu.memory_gb_per_gpu * GB * serving.engine.gpu_memory_utilization
+    usable = hardware.gpu.memory_mib_per_gpu * MIB * serving.engine.gpu_memory_utilization
     room = int((usable - weights / tp - engine.memory.overhead_gb_per_gpu * GB) * tp)
     dram, ssd = _offload_bytes(preset)
     disks = hardware.local_ssd.count if pool.local_ssd_count is None else pool.local_ssd_count

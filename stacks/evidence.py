@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from stacks.problems import Problem
 from stacks.spec import Evidence, Preset
 
-__all__ = ["Feature", "Subject", "features", "unaccepted", "unused_acceptances"]
+__all__ = ["Feature", "Subject", "feature_names", "features", "unaccepted", "unused_acceptances"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,10 @@ class Subject:
     model: str
     engine: str
     release: str
+
+    def __str__(self) -> str:
+        """The text for messages."""
+        return f"{self.model} on {self.accelerator_type} with {self.engine} and {self.release}"
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Feature:
 
 def feature_names(preset: Preset, precision: str) -> list[str]:
     """Features this composition switches on, by name."""
-    serving = preset.serving
+    serving, provisioning = preset.serving, preset.accelerator_pool.provisioning
     shape, cache = serving.shape, serving.kv_cache
     names = [
         f"engine:{serving.engine.kind}",
@@ -51,9 +55,7 @@ def feature_names(preset: Preset, precision: str) -> list[str]:
     names += [f"kv-cache:{cache.dtype}"] if cache.dtype != "auto" else []
     names += [f"kv-offload:{cache.offload.kind}"] if cache.offload.kind != "none" else []
     names += [f"speculation:{serving.speculation.drafter}"] if serving.speculation else []
-    names += [f"provisioning:{preset.accelerator_pool.provisioning.kind}"] * (
-        preset.accelerator_pool.provisioning.kind == "spot"
-    )
+    names += [f"provisioning:{provisioning.kind}"] if provisioning.kind == "spot" else []
     return names
 
 
@@ -61,7 +63,10 @@ def features(
     preset: Preset, precision: str, subject: Subject, subject_of: Callable[[str], Subject | None]
 ) -> list[Feature]:
     """Return every feature with its standing; ``subject_of`` tells what the evidence line of a feature was about."""
-    return [_feature(name, preset.evidence, subject, subject_of(name)) for name in feature_names(preset, precision)]
+    return [
+        _feature(name, preset.evidence, subject, subject_of(name) if name in preset.evidence else None)
+        for name in feature_names(preset, precision)
+    ]
 
 
 def _feature(name: str, evidence: Mapping[str, Evidence], subject: Subject, spoken_of: Subject | None) -> Feature:
@@ -69,7 +74,10 @@ def _feature(name: str, evidence: Mapping[str, Evidence], subject: Subject, spok
     if line is None:
         return Feature(name, "unverified", "", "", "no evidence is recorded for this feature")
     if spoken_of != subject:
-        return Feature(name, "unverified", line.source, str(line.as_of), f"the recorded evidence is about {spoken_of}")
+        about = spoken_of or "a preset that is not complete by itself"
+        return Feature(
+            name, "unverified", line.source, str(line.as_of), f"the recorded evidence is about {about}, not {subject}"
+        )
     return Feature(name, line.status, line.source, str(line.as_of), line.note)
 
 
@@ -92,20 +100,23 @@ def unaccepted(found: list[Feature], accepted: list[str], where: str) -> list[Pr
 
 
 def unused_acceptances(found: list[Feature], accepted: list[str], where: str) -> list[Problem]:
-    """One warning for each acceptance that matches nothing: it would hide a later surprise."""
+    """One warning for each acceptance that matches nothing or is repeated: it would hide a later surprise."""
     unverified = {f.name for f in found if f.status == "unverified"}
+    unused = {
+        name: f"{name!r} is not an unverified feature of this stack" for name in accepted if name not in unverified
+    }
+    repeated = {name: f"{name!r} is written twice" for name in accepted if accepted.count(name) > 1}
     return [
         Problem(
             rule="unused-acceptance",
             path="accept_unverified",
             value=name,
-            why=f"{name!r} is not an unverified feature of this stack",
+            why=why,
             allowed=", ".join(sorted(unverified)) or "nothing: every feature has evidence",
             remedy="remove it",
             where=where,
             source="evidence of the preset",
             severity="warning",
         )
-        for name in accepted
-        if name not in unverified
+        for name, why in (repeated | unused).items()
     ]

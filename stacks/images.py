@@ -14,7 +14,8 @@ from stacks.yaml_files import read_yaml
 __all__ = ["LOCK_FILE", "ImageReference", "image_reference", "read_lock"]
 
 LOCK_FILE = Path(__file__).parent / "images.lock.yaml"
-_DIGEST = re.compile(r"^sha256:[0-9a-f]{64}$")
+_WHERE = "stacks/images.lock.yaml"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -38,24 +39,57 @@ def read_lock(path: Path = LOCK_FILE) -> dict[str, str]:
     """Return digest by ``registry/repository:tag``; raises ``ProblemsFound`` for anything that is not a digest."""
     if not path.exists():
         return {}
-    digests = read_yaml(path).get("images", {}) or {}
-    bad = [name for name, digest in digests.items() if not _DIGEST.match(str(digest))]
-    if bad:
-        raise ProblemsFound(
-            [
-                Problem(
-                    rule="lock-digest",
-                    path=f"images.{name}",
-                    value=digests[name],
-                    why="this is not a sha256 digest",
-                    allowed="sha256: followed by 64 hexadecimal digits",
-                    remedy="run `beamline lock` where the registries can be reached; never type a digest",
-                    where=str(path),
-                )
-                for name in bad
-            ]
-        )
-    return dict(digests)
+    data = read_yaml(path, where=_WHERE)
+    problems = [_not_in_lock(key) for key in data if key != "images"]
+    images = data.get("images")
+    if not isinstance(images, dict):
+        raise ProblemsFound([*problems, _not_images(images)])
+    problems += [
+        _not_a_digest(name, digest)
+        for name, digest in images.items()
+        if not (isinstance(digest, str) and _DIGEST.fullmatch(digest))
+    ]
+    if problems:
+        raise ProblemsFound(problems)
+    return images
+
+
+def _not_in_lock(key: str) -> Problem:
+    return Problem(
+        rule="unknown-key",
+        path=key,
+        why="a lock file holds images only, so this would do nothing",
+        allowed="images",
+        remedy="remove it",
+        where=_WHERE,
+        source="stacks/images.py",
+    )
+
+
+def _not_images(images: object) -> Problem:
+    return Problem(
+        rule="wrong-value",
+        path="images",
+        value=images,
+        why="images is a section of name: digest lines",
+        allowed="{} while no digest is known",
+        remedy="run `beamline lock` where the registries can be reached",
+        where=_WHERE,
+        source="stacks/images.py",
+    )
+
+
+def _not_a_digest(name: str, digest: object) -> Problem:
+    return Problem(
+        rule="lock-digest",
+        path=f'images["{name}"]',
+        value=digest,
+        why="this is not a sha256 digest",
+        allowed="sha256: followed by 64 hexadecimal digits",
+        remedy="run `beamline lock` where the registries can be reached; never type a digest",
+        where=_WHERE,
+        source="OCI image specification, digests",
+    )
 
 
 def image_reference(row: ImageRow, *, mirror: str | None, lock: Mapping[str, str]) -> ImageReference:
@@ -65,5 +99,5 @@ def image_reference(row: ImageRow, *, mirror: str | None, lock: Mapping[str, str
     content, so the one resolved at the origin also holds at a mirror.
     """
     origin = f"{row.registry}/{row.repository}:{row.tag}"
-    host = row.registry if mirror is None else mirror.rstrip("/")
+    host = row.registry if mirror is None else mirror
     return ImageReference(name=f"{host}/{row.repository}:{row.tag}", digest=lock.get(origin))

@@ -11,6 +11,7 @@ from stacks.rows import Architecture, MachineShape
 __all__ = [
     "GB",
     "GIB",
+    "MIB",
     "allocatable_cpu_millicores",
     "allocatable_ephemeral_gib",
     "allocatable_memory_gib",
@@ -19,6 +20,7 @@ __all__ = [
 ]
 
 GB = 10**9
+MIB = 2**20
 GIB = 2**30
 _KV_ELEMENT_BYTES = {"auto": 2, "fp8": 1}
 

@@ -1,7 +1,7 @@
 """How presets and overrides are put together: one deterministic rule, and a record of who set what.
 
-Mappings merge key by key; anything else replaces. A mapping whose ``kind`` changes replaces the old one whole: keys of
-another kind would mean nothing. ``evidence`` does not pass through ``extends`` blindly; see ``stacks.evidence``.
+Mappings merge key by key; anything else replaces. Two kinds of mapping replace whole: one whose ``kind`` changes, as
+keys of another kind would mean nothing, and a line of ``evidence``, which is one statement with its source.
 """
 
 from __future__ import annotations
@@ -11,37 +11,39 @@ from typing import Any
 
 __all__ = ["Origins", "merge", "origin_of", "without"]
 
-Path = tuple[str, ...]
+Path = tuple[str | int, ...]
 Origins = dict[Path, str]
-"""Path -> the file that last set it."""
+"""Path -> the file that last set it; the empty path is the file that speaks for everything nobody set."""
 
 
 def merge(
     base: Mapping[str, Any], over: Mapping[str, Any], origins: Origins, origin: str, at: Path = ()
 ) -> dict[str, Any]:
     """Return ``over`` laid on ``base``; ``origins`` learns which paths ``origin`` set."""
-    if "kind" in over and "kind" in base and over["kind"] != base["kind"]:
-        base = {}
     merged = dict(base)
     for key, value in over.items():
-        path = (*at, str(key))
+        path = (*at, key)
         old = merged.get(key)
-        if isinstance(value, Mapping):
-            origins.setdefault(path, origin)
-            merged[key] = merge(old if isinstance(old, Mapping) else {}, value, origins, origin, path)
-        else:
-            merged[key] = value
-            origins[path] = origin
+        if isinstance(value, Mapping) and isinstance(old, Mapping) and not _replaces(old, value, path):
+            merged[key] = merge(old, value, origins, origin, path)
+            continue
+        for below in [p for p in origins if p[: len(path)] == path]:
+            del origins[below]
+        origins[path] = origin
+        merged[key] = merge({}, value, origins, origin, path) if isinstance(value, Mapping) else value
     return merged
+
+
+def _replaces(old: Mapping[str, Any], new: Mapping[str, Any], path: Path) -> bool:
+    changes_kind = "kind" in old and "kind" in new and old["kind"] != new["kind"]
+    return changes_kind or (len(path) > 1 and path[0] == "evidence")
 
 
 def origin_of(path: Path, origins: Origins) -> str:
     """Return the file that set ``path``, or the nearest section above it."""
-    while path:
-        if path in origins:
-            return origins[path]
+    while path and path not in origins:
         path = path[:-1]
-    return ""
+    return origins.get(path, "")
 
 
 def without(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
@@ -49,8 +51,9 @@ def without(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
     if not path or path[0] not in data:
         return dict(data)
     copy = dict(data)
+    key = str(path[0])
     if len(path) == 1:
-        del copy[path[0]]
-    elif isinstance(copy[path[0]], Mapping):
-        copy[path[0]] = without(copy[path[0]], path[1:])
+        del copy[key]
+    elif isinstance(copy[key], Mapping):
+        copy[key] = without(copy[key], path[1:])
     return copy

@@ -10,7 +10,7 @@ from stacks.problems import Problem, ProblemsFound
 from stacks.typing_problems import nearest
 from stacks.yaml_files import read_yaml
 
-__all__ = ["PRESETS_DIR", "compose", "preset_names"]
+__all__ = ["PRESETS_DIR", "compose", "preset_names", "preset_of"]
 
 PRESETS_DIR = Path(__file__).parent / "presets"
 
@@ -18,6 +18,16 @@ PRESETS_DIR = Path(__file__).parent / "presets"
 def preset_names(root: Path = PRESETS_DIR) -> list[str]:
     """Names of all presets, sorted."""
     return sorted(path.stem for path in root.glob("*.yaml"))
+
+
+def _file(name: str) -> str:
+    """Write a preset's file as messages and origins do."""
+    return f"stacks/presets/{name}.yaml"
+
+
+def preset_of(file: str) -> str:
+    """Return the name of the preset that an origin stands for."""
+    return Path(file).stem
 
 
 def _unknown(name: str, key: str, where: str, root: Path) -> Problem:
@@ -35,6 +45,32 @@ def _unknown(name: str, key: str, where: str, root: Path) -> Problem:
     )
 
 
+def _not_a_name(parent: object, where: str) -> Problem:
+    return Problem(
+        rule="wrong-value",
+        path="extends",
+        value=parent,
+        why="extends takes the name of one preset",
+        allowed="the name of a preset",
+        remedy="write one name, or leave the key out of a preset that stands alone",
+        where=where,
+        source="stacks/schemas/preset.schema.json",
+    )
+
+
+def _loop(chain: tuple[str, ...], where: str) -> Problem:
+    return Problem(
+        rule="extends-loop",
+        path="extends",
+        value=chain[-1],
+        why=f"{' -> '.join(chain)} has no end",
+        allowed="a preset that does not extend this one",
+        remedy="break the loop",
+        where=where,
+        source="stacks/presets",
+    )
+
+
 def compose(
     name: str, *, key: str, where: str, root: Path = PRESETS_DIR, chain: tuple[str, ...] = ()
 ) -> tuple[dict[str, Any], Origins]:
@@ -44,25 +80,16 @@ def compose(
     """
     if name not in preset_names(root):
         raise ProblemsFound([_unknown(name, key, where, root)])
-    file = f"stacks/presets/{name}.yaml"
     if name in chain:
-        loop = " -> ".join((*chain, name))
-        raise ProblemsFound(
-            [
-                Problem(
-                    rule="extends-loop",
-                    path="extends",
-                    value=name,
-                    why=f"{loop} has no end",
-                    remedy="break it",
-                    where=file,
-                )
-            ]
-        )
-    data = read_yaml(root / f"{name}.yaml")
-    parent = data.pop("extends", None)
-    origins: Origins = {}
+        raise ProblemsFound([_loop((*chain, name), where)])
+    file = _file(name)
+    data = read_yaml(root / f"{name}.yaml", where=file)
     base: dict[str, Any] = {}
-    if parent is not None:
-        base, origins = compose(str(parent), key="extends", where=file, root=root, chain=(*chain, name))
-    return merge(base, data, origins, file), origins
+    origins: Origins = {}
+    if "extends" in data:
+        parent = data.pop("extends")
+        if not isinstance(parent, str):
+            raise ProblemsFound([_not_a_name(parent, file)])
+        base, origins = compose(parent, key="extends", where=file, root=root, chain=(*chain, name))
+    merged = merge(base, data, origins, file)
+    return merged, origins | {(): file}

@@ -7,9 +7,10 @@ Types, derivations, graph rules, schema checks, the emulated cloud and the clust
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 
@@ -17,6 +18,26 @@ __all__ = ["EnvironmentProblem", "Problem", "ProblemsFound", "Severity", "has_er
 
 Severity = Literal["error", "warning", "note"]
 _RANK: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
+_SECRETS = re.compile(
+    r"(?<=hf_)[A-Za-z0-9]{16,}"  # Hugging Face
+    r"|(?<=gh[opsu]_)[A-Za-z0-9]{16,}"  # GitHub
+    r"|(?<=ya29\.)[\w.-]{16,}"  # Google access token
+    r"|(?<=AIza)[\w-]{16,}"  # Google API key
+    r"|(?<=-----BEGIN).*"  # a private key, up to the end of the text
+    r"|(?<=://)[^/\s@]+:[^/\s@]+(?=@)",  # user and password in an address
+    re.DOTALL,
+)
+_SHOWN_CHARACTERS = 200
+"""Longest value in a message: whole sections are values too."""
+
+
+def _hidden(data: Any) -> Any:
+    """``data`` with everything that looks like a credential hidden: messages end up in logs of CI and of Pulumi."""
+    if isinstance(data, str):
+        return _SECRETS.sub("[hidden]", data)
+    if isinstance(data, Mapping):
+        return {_hidden(key): _hidden(value) for key, value in data.items()}
+    return [_hidden(item) for item in data] if isinstance(data, list | tuple) else data
 
 
 @dataclass(frozen=True)
@@ -25,7 +46,7 @@ class Problem:
 
     ``path`` is where the user changes it (``serving.engine.version``), ``value`` what stands there, ``why`` the
     reason it cannot work, ``allowed`` what can, ``remedy`` what to do, ``where`` the file that holds the value,
-    ``source`` who says so.
+    ``source`` who says so. Text that looks like a credential is hidden.
     """
 
     rule: str
@@ -38,9 +59,13 @@ class Problem:
     source: str = ""
     severity: Severity = "error"
 
+    def __post_init__(self) -> None:
+        for name in ("path", "why", "remedy", "value", "allowed"):
+            object.__setattr__(self, name, _hidden(getattr(self, name)))
+
     def to_json(self) -> dict[str, object]:
         """Return the record as JSON-ready data, keys in declaration order."""
-        return asdict(self)
+        return asdict(self) | {"value": json.loads(_json(self.value))}
 
 
 class ProblemsFound(Exception):  # noqa: N818 - it carries findings; it is not one error
@@ -62,21 +87,26 @@ def has_errors(problems: Iterable[Problem]) -> bool:
 
 def ordered(problems: Iterable[Problem]) -> list[Problem]:
     """Sort by severity, then path and rule, and drop exact repeats: the same stack always prints the same text."""
-    unique = {(p.rule, p.path, p.why, repr(p.value)): p for p in problems}
-    return sorted(unique.values(), key=lambda p: (_RANK[p.severity], p.path, p.rule, p.why))
+    unique = {(p.severity, p.rule, p.path, p.why, repr(p.value)): p for p in problems}
+    return sorted(unique.values(), key=lambda p: (_RANK[p.severity], p.path, p.rule, p.why, repr(p.value)))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, default=str, sort_keys=True, ensure_ascii=False)
 
 
 def _reads_as_text(value: str) -> bool:
     try:
         return isinstance(yaml.safe_load(value), str)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):
         return True
 
 
 def _shown(value: object) -> str:
     """Write a value as YAML would need it: text that reads like something else keeps its quotes."""
-    plain = isinstance(value, str) and _reads_as_text(value)
-    return str(value) if plain else json.dumps(value, default=str, sort_keys=True)
+    plain = isinstance(value, str) and value.isprintable() and _reads_as_text(value)
+    text = str(value) if plain else _json(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]} ..."
 
 
 def to_text(problems: Sequence[Problem]) -> str:

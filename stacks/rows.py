@@ -7,9 +7,11 @@ figure has its unit in the field name, so that new hardware or a new model is a 
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from stacks.forms import ComputeCapability, DnsLabel, GkeMinor, GkeVersion, Taint, Text, Version
 
 __all__ = [
     "Checkpoint",
@@ -33,13 +35,20 @@ NotNegative = Annotated[int, Field(ge=0)]
 class Strict(BaseModel):
     """Base of everything a user writes: no unknown keys, no silent conversions, no changes after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    schema_file: ClassVar[str] = ""
+    """Of a model that describes a whole file: which of stacks/schemas an editor checks it with."""
+
+    @classmethod
+    def schema_source(cls) -> str:
+        """Return the file that says what is allowed, for messages."""
+        return f"stacks/schemas/{cls.schema_file}.schema.json"
 
 
 class Sourced(Strict):
     """A group of figures with one origin."""
 
-    source: str = Field(description="Where the figures were read: a page title with its address, or a derivation.")
+    source: Text = Field(description="Where the figures were read: a page title with its address, or a derivation.")
     as_of: date = Field(description="Day the source was read or last changed.")
 
 
@@ -55,12 +64,13 @@ class MachineShape(Sourced):
 class GpuShape(Sourced):
     """The accelerators of one node."""
 
-    model: str
-    accelerator_type: str = Field(description="Value of guestAccelerators.type and cloud.google.com/gke-accelerator.")
+    model: Text
+    accelerator_type: Text = Field(description="Value of guestAccelerators.type and cloud.google.com/gke-accelerator.")
     count: Positive
-    memory_gb_per_gpu: Positive
+    memory_gb_per_gpu: Positive = Field(description="As sold; whether that means GB or GiB is not documented.")
+    memory_mib_per_gpu: Positive = Field(description="As the driver reports it; memory arithmetic uses this one.")
     memory_bandwidth_gb_per_s: Positive
-    compute_capability: str
+    compute_capability: ComputeCapability
     interconnect: Literal["pcie", "nvlink"]
     nccl_p2p_level: Literal["PHB", "SYS"] | None = Field(description="NCCL_P2P_LEVEL; null: leave NCCL's default.")
     fp8_tensor_cores: bool
@@ -86,24 +96,28 @@ class Throughput(Sourced):
 class GkeSupport(Sourced):
     """What GKE asks for on this machine type."""
 
-    min_version_by_minor: dict[str, str] = Field(description="Floor per minor; a later minor than all listed is fine.")
-    boot_disk_types: list[str]
+    min_version_by_minor: Annotated[dict[GkeMinor, GkeVersion], Field(min_length=1)] = Field(
+        description="Floor per minor; a later minor than all listed is fine."
+    )
+    boot_disk_types: Annotated[list[Text], Field(min_length=1)]
     provisioning: list[Literal["on_demand", "spot", "flex_start", "reservation"]]
     max_pods_per_node: Positive
-    taints: list[str] = Field(description="Set by GKE on these nodes, as key=value:effect.")
+    taints: list[Taint] = Field(description="Set by GKE on these nodes, as key=value:effect.")
 
 
 class Price(Sourced):
     """Public list price of one node; null is unknown and stays unknown."""
 
     usd_per_hour: float | None
-    region: str
+    region: Text
 
 
 class HardwareRow(Strict):
     """One accelerator machine type."""
 
-    machine_type: str
+    schema_file: ClassVar[str] = "hardware"
+
+    machine_type: Text
     machine: MachineShape
     gpu: GpuShape
     local_ssd: LocalSsdShape
@@ -115,7 +129,9 @@ class HardwareRow(Strict):
 class SystemMachineRow(Strict):
     """One machine type for the small pool that runs routers and operators."""
 
-    machine_type: str
+    schema_file: ClassVar[str] = "system"
+
+    machine_type: Text
     machine: MachineShape
     gke: GkeSupport
     price: Price
@@ -124,7 +140,7 @@ class SystemMachineRow(Strict):
 class Architecture(Sourced):
     """The numbers that decide memory: see ``stacks.memory`` for the formulas."""
 
-    engine_class: str
+    engine_class: Text
     parameters: Positive
     active_parameters: Positive
     hidden_size: Positive
@@ -149,8 +165,8 @@ class Checkpoint(Sourced):
 class Drafter(Sourced):
     """A speculative-decoding draft model that belongs to a model."""
 
-    method: str = Field(description="The engine's name for the method (vLLM: speculative_config.method).")
-    engine_class: str
+    method: Text = Field(description="The engine's name for the method (vLLM: speculative_config.method).")
+    engine_class: Text
     weights_bytes: Positive
     max_speculative_tokens: Positive
 
@@ -158,39 +174,41 @@ class Drafter(Sourced):
 class ModelSupport(Sourced):
     """What one engine needs to know to serve a model."""
 
-    first_version: str
-    tensor_parallel: list[Positive]
+    first_version: Version
+    tensor_parallel: Annotated[list[Positive], Field(min_length=1)]
     arguments: dict[str, str | int | bool] = Field(description="Arguments every worker of this model takes.")
-    refuses: dict[str, str] = Field(default_factory=dict, description="Settings the engine refuses, with its reason.")
+    refuses: dict[str, Text] = Field(default_factory=dict, description="Settings the engine refuses, with its reason.")
 
 
-class ModelRow(Strict):
+class ModelRow(Sourced):
     """One model: its architecture, its checkpoints, its drafters, and which engine serves it from which version."""
 
-    name: str
-    title: str
-    served_name: str
-    licence: str
+    schema_file: ClassVar[str] = "model"
+
+    name: DnsLabel
+    title: Text
+    served_name: Text
+    licence: Text
     architecture: Architecture
-    checkpoints: dict[str, Checkpoint]
-    drafters: dict[str, Drafter] = Field(default_factory=dict)
-    engines: dict[str, ModelSupport]
+    checkpoints: Annotated[dict[DnsLabel, Checkpoint], Field(min_length=1)]
+    drafters: dict[DnsLabel, Drafter] = Field(default_factory=dict)
+    engines: Annotated[dict[Literal["vllm"], ModelSupport], Field(min_length=1)]
 
 
 class ImageRow(Sourced):
     """One container image: where it is pulled from. Its digest is in images.lock.yaml."""
 
-    registry: str
-    repository: str
-    tag: str
-    archs: list[Literal["amd64", "arm64"]]
+    registry: Text
+    repository: Text
+    tag: Text
+    archs: Annotated[list[Literal["amd64", "arm64"]], Field(min_length=1)]
 
 
 class ContainerUser(Sourced):
     """The unprivileged user an image is made for."""
 
     uid: Positive
-    name: str
+    name: Text
 
 
 class EngineStartup(Sourced):
@@ -212,19 +230,21 @@ class EngineOffload(Sourced):
     blocks_per_chunk: Positive = Field(description="GPU blocks that move together to the host tier.")
 
 
-class EngineRow(Strict):
-    """One version of an inference engine."""
+class EngineRow(Sourced):
+    """One version of an inference engine; the row's own source is that of its defaults."""
+
+    schema_file: ClassVar[str] = "engine"
 
     kind: Literal["vllm"]
-    version: str
+    version: Version
     image: ImageRow
     user: ContainerUser
     port: Positive
-    metrics_path: str
+    metrics_path: Text
     startup: EngineStartup
     memory: EngineMemory
     offload: EngineOffload
-    moe_backends_by_compute_capability: dict[str, list[str]] = Field(
+    moe_backends_by_compute_capability: dict[ComputeCapability, list[Text]] = Field(
         description="NVFP4 mixture-of-experts kernels that run on a compute capability."
     )
 
@@ -250,16 +270,18 @@ class PrefixMatching(Sourced):
     default_max_tokens: Positive = Field(description="Longest prefix it compares unless told otherwise.")
 
 
-class ReleaseRow(Strict):
+class ReleaseRow(Sourced):
     """One release of a router stack: which images and API versions go together."""
 
+    schema_file: ClassVar[str] = "release"
+
     kind: Literal["llm-d"]
-    version: str
+    version: Version
     router_image: ImageRow
     user: ContainerUser
-    config_api_version: str
-    inference_pool_api_version: str
-    gke_installs_inference_pool_from: str
+    config_api_version: Text
+    inference_pool_api_version: Text
+    gke_installs_inference_pool_from: GkeVersion
     ports: RouterPorts
     sizing: RouterSizing
     prefix_matching: PrefixMatching
@@ -267,5 +289,7 @@ class ReleaseRow(Strict):
 
 class HelperImages(Strict):
     """Images that belong to the kit rather than to an engine or a router."""
+
+    schema_file: ClassVar[str] = "helper-images"
 
     weights_gcs: ImageRow = Field(description="Has gcloud and sh; copies weights out of a bucket.")

@@ -8,10 +8,25 @@ every number that follows from it (ports, shared memory, pod requests, budgets, 
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
+from stacks.forms import (
+    BucketName,
+    CertificateName,
+    Cidr,
+    FeatureName,
+    GkeVersion,
+    HubRepository,
+    HubRevision,
+    Namespace,
+    ObjectPrefix,
+    ReservationName,
+    SecretId,
+    Text,
+    Version,
+)
 from stacks.rows import Strict
 
 __all__ = [
@@ -37,11 +52,13 @@ __all__ = [
     "VllmEngine",
 ]
 
-Positive = Annotated[int, Field(gt=0)]
-NotNegative = Annotated[int, Field(ge=0)]
-Cidr = Annotated[str, StringConstraints(pattern=r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$")]
-Namespace = Annotated[str, StringConstraints(pattern=r"^[a-z]([a-z0-9-]{0,53}[a-z0-9])?$")]
-GkeVersion = Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+-gke\.\d+$")]
+Nodes = Annotated[int, Field(gt=0, le=1000, description="GKE's limit is 1000 nodes a pool.")]
+Count = Annotated[int, Field(gt=0, le=10_000)]
+Tokens = Annotated[int, Field(gt=0, le=100_000_000)]
+TierGib = Annotated[int, Field(gt=0, le=1_000_000)]
+Weight = Annotated[int, Field(ge=0, le=1000)]
+BootDiskLimit = 65_536
+"""GB; no disk of Compute Engine is larger."""
 
 
 class Cluster(Strict):
@@ -64,9 +81,9 @@ class Network(Strict):
 class SystemPool(Strict):
     """The small pool for routers and operators; never GPU work."""
 
-    machine_type: str
-    nodes: Positive
-    boot_disk_gb: Annotated[int, Field(ge=30)]
+    machine_type: Text = Field(description="A row of stacks/catalog/system.")
+    nodes: Nodes
+    boot_disk_gb: Annotated[int, Field(ge=30, le=BootDiskLimit)]
 
 
 class OnDemand(Strict):
@@ -85,16 +102,18 @@ class Reservation(Strict):
     """Capacity from one named reservation."""
 
     kind: Literal["reservation"]
-    name: str
+    name: ReservationName
 
 
 class AcceleratorPool(Strict):
     """The GPU nodes."""
 
-    machine_type: str = Field(description="A row of stacks/catalog/hardware.")
-    nodes: Positive
-    local_ssd_count: NotNegative | None = Field(default=None, description="Null: the machine type's own count.")
-    boot_disk_gb: Annotated[int, Field(ge=100)]
+    machine_type: Text = Field(description="A row of stacks/catalog/hardware.")
+    nodes: Nodes
+    local_ssd_count: Annotated[int, Field(ge=0, le=1000)] | None = Field(
+        default=None, description="Null: the machine type's own count."
+    )
+    boot_disk_gb: Annotated[int, Field(ge=100, le=BootDiskLimit)]
     provisioning: Annotated[OnDemand | Spot | Reservation, Field(discriminator="kind")]
 
 
@@ -102,19 +121,17 @@ class Bucket(Strict):
     """Weights in an existing Cloud Storage bucket; readable by the seeding pods through Workload Identity."""
 
     kind: Literal["bucket"]
-    bucket: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$")]
-    prefix: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._/-]+$")]
+    bucket: BucketName
+    prefix: ObjectPrefix
 
 
 class HuggingFace(Strict):
     """Weights from the Hugging Face hub; once per node, never once per pod."""
 
     kind: Literal["huggingface"]
-    repository: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$")]
-    revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")] = Field(
-        description="Commit of the repository; a branch would change under you."
-    )
-    token_secret: str | None = Field(
+    repository: HubRepository
+    revision: HubRevision = Field(description="Commit of the repository; a branch would change under you.")
+    token_secret: SecretId | None = Field(
         default=None, description="Secret Manager secret that holds the token (its latest enabled version); null: none."
     )
 
@@ -122,8 +139,8 @@ class HuggingFace(Strict):
 class Model(Strict):
     """Which weights are served, and where they come from."""
 
-    name: str = Field(description="A row of stacks/catalog/models.")
-    checkpoint: str = Field(description="A checkpoint of that row.")
+    name: Text = Field(description="A row of stacks/catalog/models.")
+    checkpoint: Text = Field(description="A checkpoint of that row.")
     weights: Annotated[Bucket | HuggingFace, Field(discriminator="kind")]
 
 
@@ -131,7 +148,7 @@ class Gateway(Strict):
     """How clients reach the router."""
 
     gateway_class: Literal["gke-l7-rilb", "gke-l7-regional-external-managed"]
-    certificate: str | None = Field(
+    certificate: CertificateName | None = Field(
         default=None, description="Regional SSL certificate (pre-shared); null: plain HTTP, internal class only."
     )
 
@@ -139,16 +156,16 @@ class Gateway(Strict):
 class Scorers(Strict):
     """Weights of the router's scorers; 0 leaves one out."""
 
-    prefix_cache: NotNegative
-    queue: NotNegative
-    kv_cache_utilization: NotNegative
+    prefix_cache: Weight
+    queue: Weight
+    kv_cache_utilization: Weight
 
 
 class LlmdRouter(Strict):
     """The llm-d router: endpoint picker behind a GKE Gateway."""
 
     kind: Literal["llm-d"]
-    release: str = Field(description="A row of stacks/catalog/releases.")
+    release: Version = Field(description="A row of stacks/catalog/releases.")
     gateway: Gateway
     scorers: Scorers
 
@@ -157,18 +174,18 @@ class VllmEngine(Strict):
     """vLLM workers."""
 
     kind: Literal["vllm"]
-    version: str = Field(description="A row of stacks/catalog/engines.")
-    max_sequences: Positive
-    batched_tokens: Positive
+    version: Version = Field(description="A row of stacks/catalog/engines.")
+    max_sequences: Count
+    batched_tokens: Tokens
     gpu_memory_utilization: Annotated[float, Field(gt=0, lt=1)]
-    moe_backend: str | None = Field(default=None, description="Null: the engine's choice.")
+    moe_backend: Text | None = Field(default=None, description="Null: the engine's choice.")
 
 
 class Shape(Strict):
     """Replicas and how each spreads over GPUs."""
 
-    replicas: Positive
-    tensor_parallel: Positive
+    replicas: Count
+    tensor_parallel: Count
     expert_parallel: bool
 
 
@@ -182,14 +199,14 @@ class HostDramOffload(Strict):
     """KV blocks evicted from GPU memory move to host DRAM."""
 
     kind: Literal["host_dram"]
-    gib_per_replica: Positive
+    gib_per_replica: TierGib
 
 
 class LocalSsdOffload(Strict):
     """KV blocks evicted from GPU memory move to local SSD, bounded by capacity."""
 
     kind: Literal["local_ssd"]
-    gib_per_replica: Positive
+    gib_per_replica: TierGib
 
 
 class KvCache(Strict):
@@ -203,8 +220,8 @@ class KvCache(Strict):
 class Speculation(Strict):
     """Speculative decoding."""
 
-    drafter: str = Field(description="A drafter of the model's row.")
-    tokens: Positive
+    drafter: Text = Field(description="A drafter of the model's row.")
+    tokens: Count
     weights: Annotated[Bucket | HuggingFace, Field(discriminator="kind")]
 
 
@@ -215,8 +232,10 @@ class Serving(Strict):
     router: LlmdRouter
     engine: VllmEngine
     shape: Shape
-    context_tokens: Positive
-    longest_request_s: Positive = Field(description="Longest request a client may make; every timeout follows from it.")
+    context_tokens: Tokens
+    longest_request_s: Annotated[int, Field(gt=0, le=86_400)] = Field(
+        description="Longest request a client may make; every timeout follows from it."
+    )
     kv_cache: KvCache
     speculation: Speculation | None = None
     wait: Literal["ready", "accepted"] = Field(
@@ -234,7 +253,7 @@ class Evidence(Strict):
     """How we know that one feature works on this preset."""
 
     status: Literal["measured", "documented", "derived", "unverified"]
-    source: str
+    source: Text
     as_of: date
     note: str = ""
 
@@ -242,7 +261,9 @@ class Evidence(Strict):
 class Preset(Strict):
     """One composition of catalog rows."""
 
-    description: str
+    schema_file: ClassVar[str] = "preset"
+
+    description: Text
     production: bool = Field(description="Protected resources, digests required, plain HTTP only inside the VPC.")
     cluster: Cluster
     network: Network
@@ -251,4 +272,6 @@ class Preset(Strict):
     model: Model
     serving: Serving
     monitoring: Monitoring
-    evidence: dict[str, Evidence] = Field(description="Per feature; a feature without a line counts as unverified.")
+    evidence: dict[FeatureName, Evidence] = Field(
+        description="Per feature; a feature without a line counts as unverified."
+    )

@@ -1,49 +1,143 @@
-"""Reading YAML the strict way: duplicate keys are errors, and a broken file is a problem with its line."""
+"""Reading YAML the strict way, with scalars read as Pulumi reads them.
+
+PyYAML alone would take ``yes`` for true, ``12:30`` for a number and ``1e6`` for text, and would keep the last of two
+equal keys; Pulumi (YAML 1.2) does none of that. A stack file must mean the same to ``beamline plan`` and to
+``pulumi up``, so the rules here are Pulumi's, for presets and catalog rows too. tests/stacks/test_pulumi_values.py
+asks the real engine.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
+import re
+from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
+from yaml.constructor import ConstructorError
 
 from stacks.problems import Problem, ProblemsFound
 
-__all__ = ["read_yaml"]
+__all__ = ["read_yaml", "shown"]
+
+_CHECKOUT = Path(__file__).parent.parent
+_MERGE = "tag:yaml.org,2002:merge"
+_MAPPING = "tag:yaml.org,2002:map"
+_INT = re.compile(r"[-+]?(0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)$")
+_FLOAT = re.compile(r"[-+]?(\.[0-9][0-9_]*|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?$")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}$")
+_INT64, _UINT64 = -(2**63), 2**64
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """SafeLoader that refuses a key written twice, where PyYAML would silently keep the last."""
+    """SafeLoader without YAML 1.1's surprises; a key written twice or not as text is an error."""
+
+    yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML keeps it on the class, too
+    yaml_constructors: ClassVar[dict[str | None, Any]] = {
+        tag: constructor
+        for tag, constructor in yaml.SafeLoader.yaml_constructors.items()
+        if tag is None or tag.rpartition(":")[2] in ("null", "bool", "str", "seq")
+    }
 
 
-def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
-    loader.flatten_mapping(node)
-    seen: set[Any] = set()
+def _integer(text: str) -> int:
+    sign, digits = (text[0], text[1:]) if text[0] in "-+" else ("", text)
+    octal = re.fullmatch(r"0o?([0-7]+)", digits)
+    return int(sign + octal[1], 8) if octal else int(sign + digits, 0)
+
+
+def _number(loader: _StrictLoader, node: yaml.ScalarNode) -> int | float | str:
+    """Read a number as Go does: beyond 64 bits an integer becomes a float, beyond a float it stays text."""
+    written = str(loader.construct_scalar(node))
+    text = written.replace("_", "")
+    try:
+        if _INT.match(text):
+            number = _integer(text)
+            return number if _INT64 <= number < _UINT64 else float(number)
+        as_float = float(text)
+    except (ValueError, OverflowError):
+        return written
+    return as_float if abs(as_float) != float("inf") else written
+
+
+def _date(loader: _StrictLoader, node: yaml.ScalarNode) -> dt.date | str:
+    text = str(loader.construct_scalar(node))
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        return text
+
+
+def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Hashable, Any]:
+    seen: set[str] = set()
     for key_node, _ in node.value:
+        if key_node.tag == _MERGE:
+            continue
         key = loader.construct_object(key_node, deep=True)
+        if not isinstance(key, str):
+            shown_key = key_node.value if isinstance(key_node, yaml.ScalarNode) else "a list or a section"
+            raise ConstructorError(None, None, f"a key must be text; put {shown_key} in quotes", key_node.start_mark)
         if key in seen:
-            raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is written twice", key_node.start_mark)
+            raise ConstructorError(None, None, f"key {key!r} is written twice", key_node.start_mark)
         seen.add(key)
+    loader.flatten_mapping(node)
     return loader.construct_mapping(node, deep=True)
 
 
-_StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+for _tag, _pattern, _first in (
+    ("bool", re.compile(r"(true|True|TRUE|false|False|FALSE)$"), "tTfF"),
+    ("null", re.compile(r"(~|null|Null|NULL|)$"), ["~", "n", "N", ""]),
+    ("int", _INT, "-+0123456789"),
+    ("float", _FLOAT, "-+.0123456789"),
+    ("timestamp", _DATE, "0123456789"),
+    ("merge", re.compile(r"<<$"), "<"),
+):
+    _StrictLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _pattern, list(_first))
+_StrictLoader.add_constructor("tag:yaml.org,2002:int", _number)
+_StrictLoader.add_constructor("tag:yaml.org,2002:float", _number)
+_StrictLoader.add_constructor("tag:yaml.org,2002:timestamp", _date)
+_StrictLoader.add_constructor(_MAPPING, _mapping)
 
 
-def read_yaml(path: Path) -> dict[str, Any]:
-    """Read one YAML mapping; raises ``ProblemsFound`` for a missing, unreadable or non-mapping file."""
+def shown(path: Path) -> str:
+    """Write a path as messages do: relative to the checkout where it is inside."""
+    return str(path.relative_to(_CHECKOUT)) if path.is_relative_to(_CHECKOUT) else str(path)
+
+
+def read_yaml(path: Path, *, where: str = "") -> dict[str, Any]:
+    """Read one YAML mapping; raises ``ProblemsFound`` for a missing, unreadable or non-mapping file.
+
+    ``where`` is the file's name in messages, when it is not ``shown(path)``.
+    """
+    where = where or shown(path)
     try:
         data = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
     except OSError as error:
-        raise ProblemsFound([_problem(path, f"the file cannot be read: {error.strerror}")]) from error
+        raise _broken(path, where, f"the file cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ProblemsFound([_problem(path, f"the file is not UTF-8 text: {error.reason}")]) from error
+        raise _broken(path, where, f"the file is not UTF-8 text: {error.reason}") from error
     except yaml.YAMLError as error:
-        raise ProblemsFound([_problem(path, f"not valid YAML: {' '.join(str(error).split())}")]) from error
+        raise _broken(path, where, f"this is not valid YAML: {_said(error)}") from error
+    except RecursionError as error:
+        raise _broken(path, where, "its lists or sections are nested too deeply") from error
+    if data is None:
+        raise _broken(path, where, "the file is empty")
     if not isinstance(data, dict):
-        raise ProblemsFound([_problem(path, f"expected a mapping at the top level, found {type(data).__name__}")])
+        raise _broken(path, where, "the file must hold key: value lines at its top level")
     return data
 
 
-def _problem(path: Path, why: str) -> Problem:
-    return Problem(rule="yaml", path=path.name, why=why, remedy="correct the file and run again", where=str(path))
+def _said(error: yaml.YAMLError) -> str:
+    """What PyYAML found, with line and column in place of its excerpt."""
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        return place + (error.problem or error.context or "unreadable")
+    return " ".join(str(error).split())
+
+
+def _broken(path: Path, where: str, why: str) -> ProblemsFound:
+    return ProblemsFound(
+        [Problem(rule="yaml", path=path.name, why=why, remedy="correct the file and run again", where=where)]
+    )

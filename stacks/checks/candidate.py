@@ -16,10 +16,11 @@ __all__ = ["Candidate"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A stack under examination; ``settings`` holds the valid ones only."""
+    """A stack under examination; ``settings`` holds the valid ones only, ``overrides`` is what the user wrote."""
 
     stack: str
     settings: Mapping[str, Any]
+    overrides: Mapping[str, Any]
     preset: Preset
     rows: Rows
     derived: Derived

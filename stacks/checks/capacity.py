@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate
-from stacks.memory import GB, GIB
+from stacks.memory import GB, GIB, MIB
 from stacks.problems import Problem
 
 __all__ = ["CHECKS"]
@@ -19,7 +19,8 @@ def weights_fit(c: Candidate) -> Iterator[Problem]:
     if c.derived.kv_room_bytes_per_replica > 0:
         return
     gpu, tp = c.rows.hardware.gpu, c.preset.serving.shape.tensor_parallel
-    usable = gpu.memory_gb_per_gpu * c.preset.serving.engine.gpu_memory_utilization
+    gpu_gb = gpu.memory_mib_per_gpu * MIB / GB
+    usable = gpu_gb * c.preset.serving.engine.gpu_memory_utilization
     fitting = [
         name
         for name, row in c.rows.model.checkpoints.items()
@@ -31,7 +32,7 @@ def weights_fit(c: Candidate) -> Iterator[Problem]:
         value=c.preset.model.checkpoint,
         why=f"{c.derived.weights_bytes_per_gpu / GB:.1f} GB of weights per GPU (tensor_parallel {tp}) and "
         f"{c.rows.engine.memory.overhead_gb_per_gpu:g} GB for the engine do not fit in {usable:.1f} GB "
-        f"({gpu.memory_gb_per_gpu} GB x gpu_memory_utilization)",
+        f"({gpu_gb:.1f} GB x gpu_memory_utilization)",
         allowed=", ".join(fitting) or "none at this tensor_parallel",
         remedy="choose a smaller checkpoint, a larger tensor_parallel or other hardware",
         source=f"{c.rows.checkpoint.source}; {gpu.source}",
@@ -67,25 +68,25 @@ def context_fits(c: Candidate) -> Iterator[Problem]:
 def nodes(c: Candidate) -> Iterator[Problem]:
     """Replicas need nodes; nodes without replicas are paid for and idle."""
     have, need = c.preset.accelerator_pool.nodes, c.derived.nodes_needed
+    shape, gpus = c.preset.serving.shape, c.rows.hardware.gpu.count
     if have < need:
         yield Problem(
             rule="too-few-nodes",
             path="accelerator_pool.nodes",
             value=have,
-            why=f"{c.preset.serving.shape.replicas} replicas of {c.preset.serving.shape.tensor_parallel} GPUs need {need} "
-            f"{c.rows.hardware.machine_type} ({c.rows.hardware.gpu.count} GPUs each); pods would stay Pending",
+            why=f"{shape.replicas} replicas of {shape.tensor_parallel} GPUs need {need} "
+            f"{c.rows.hardware.machine_type} ({gpus} GPUs each); pods would stay Pending",
             allowed=f">= {need}",
             remedy="add nodes or lower replicas",
             source=c.rows.hardware.gpu.source,
         )
-    used = c.preset.serving.shape.replicas * c.preset.serving.shape.tensor_parallel
-    idle = have * c.rows.hardware.gpu.count - used
+    idle = have * gpus - shape.replicas * shape.tensor_parallel
     if have >= need and idle > 0:
         yield Problem(
             rule="idle-gpus",
             path="serving.shape.replicas",
-            value=c.preset.serving.shape.replicas,
-            why=f"{idle} of {have * c.rows.hardware.gpu.count} GPUs are paid for and serve nothing",
+            value=shape.replicas,
+            why=f"{idle} of {have * gpus} GPUs are paid for and serve nothing",
             allowed="replicas x tensor_parallel equal to the GPUs of the pool",
             remedy="add replicas or use fewer or smaller nodes",
             source="derived",

@@ -97,22 +97,4 @@ def zone_in_region(c: Candidate) -> Iterator[Problem]:
         )
 
 
-def boot_disk(c: Candidate) -> Iterator[Problem]:
-    """The image cache lives on local SSD; a boot disk above Hyperdisk's limit is a typing error."""
-    for path, size in (
-        ("accelerator_pool.boot_disk_gb", c.preset.accelerator_pool.boot_disk_gb),
-        ("system_pool.boot_disk_gb", c.preset.system_pool.boot_disk_gb),
-    ):
-        if size > 65536:  # noqa: PLR2004 - 64 TiB, the documented maximum
-            yield Problem(
-                rule="boot-disk-size",
-                path=path,
-                value=size,
-                why="no disk of Compute Engine is larger than 64 TiB",
-                allowed="up to 65536",
-                remedy="give the size in GB",
-                source="Compute Engine docs, disks",
-            )
-
-
-CHECKS = (ssd_count, provisioning, gke_version, zone_in_region, boot_disk)
+CHECKS = (ssd_count, provisioning, gke_version, zone_in_region)

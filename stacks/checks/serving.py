@@ -34,8 +34,8 @@ def tensor_parallel(c: Candidate) -> Iterator[Problem]:
             rule="replica-spans-nodes",
             path="serving.shape.tensor_parallel",
             value=tp,
-            why=f"a replica of {tp} GPUs does not fit one {c.rows.hardware.machine_type} ({gpus}); replicas over several "
-            "nodes need a LeaderWorkerSet, which this release does not render",
+            why=f"a replica of {tp} GPUs does not fit one {c.rows.hardware.machine_type} ({gpus}); replicas over "
+            "several nodes need a LeaderWorkerSet, which this release does not render",
             allowed=f"up to {gpus}",
             remedy="lower tensor_parallel or choose a machine type with more GPUs",
             source=c.rows.hardware.gpu.source,
@@ -129,8 +129,8 @@ def speculation(c: Candidate) -> Iterator[Problem]:
             rule="speculative-batch",
             path="serving.engine.batched_tokens",
             value=engine.batched_tokens,
-            why=f"with {speculation.tokens} drafted tokens, {engine.max_sequences} sequences take {needed} tokens a step; "
-            "the engine would silently run fewer sequences",
+            why=f"with {speculation.tokens} drafted tokens, {engine.max_sequences} sequences take {needed} tokens a "
+            "step; the engine would silently run fewer sequences",
             allowed=f">= {needed}",
             remedy="raise batched_tokens or lower max_sequences",
             source="vLLM 0.33.0: active sequences are cut to batched tokens / (speculative tokens + 1)",
@@ -145,7 +145,8 @@ def batch(c: Candidate) -> Iterator[Problem]:
             rule="batched-tokens",
             path="serving.engine.batched_tokens",
             value=engine.batched_tokens,
-            why=f"{engine.max_sequences} running sequences decode one token each per step; the engine refuses a smaller budget",
+            why=f"{engine.max_sequences} running sequences decode one token each per step; "
+            "the engine refuses a smaller budget",
             allowed=f">= {engine.max_sequences}",
             remedy="raise batched_tokens or lower max_sequences",
             source="vLLM 0.33.0 SchedulerConfig",

@@ -1,0 +1,101 @@
+"""Figures of one catalog row that contradict each other: a typing error that no type can see.
+
+A wrong weight size or version floor would pass every schema and then size a node pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import singledispatch
+
+from stacks.problems import Problem
+from stacks.rows import GkeSupport, HardwareRow, ModelRow, Strict, SystemMachineRow
+from stacks.versions import minor
+
+__all__ = ["inconsistencies"]
+
+_BYTES_PER_PARAMETER = {"bf16": (1.98, 2.1), "fp8": (0.99, 1.2), "nvfp4": (0.5, 0.75)}
+"""Smallest and largest share: quantized checkpoints keep scales and some layers at higher precision."""
+_TENSOR_CORES = {"fp8": "fp8_tensor_cores", "nvfp4": "fp4_tensor_cores"}
+
+Say = Callable[[str, object, str, str], Problem]
+
+
+def inconsistencies(row: Strict, where: str) -> list[Problem]:
+    """Return what contradicts itself in ``row``, a row of the catalog read from the file ``where``."""
+
+    def say(path: str, value: object, why: str, allowed: str) -> Problem:
+        return Problem(
+            rule="catalog-figures",
+            path=path,
+            value=value,
+            why=why,
+            allowed=allowed,
+            remedy="read the source of the figure again and correct the row",
+            where=where,
+            source="stacks/catalog_consistency.py",
+        )
+
+    return list(_found(row, say))
+
+
+@singledispatch
+def _found(_row: Strict, _say: Say) -> Iterator[Problem]:
+    yield from ()
+
+
+def _floors(gke: GkeSupport, say: Say) -> Iterator[Problem]:
+    for key, floor in gke.min_version_by_minor.items():
+        if minor(floor) != key:
+            yield say(f'gke.min_version_by_minor["{key}"]', floor, f"the floor is of minor {minor(floor)}", f"{key}.*")
+
+
+@_found.register
+def _of_system_machine(row: SystemMachineRow, say: Say) -> Iterator[Problem]:
+    yield from _floors(row.gke, say)
+
+
+@_found.register
+def _of_hardware(row: HardwareRow, say: Say) -> Iterator[Problem]:
+    yield from _floors(row.gke, say)
+    gpu = row.gpu
+    sold_mb, reported_mb = gpu.memory_gb_per_gpu * 1000, gpu.memory_mib_per_gpu * 1.048576
+    if not 0.9 * sold_mb <= reported_mb <= 1.1 * sold_mb:
+        why = f"it is more than a tenth away from memory_gb_per_gpu, which is {gpu.memory_gb_per_gpu}"
+        yield say("gpu.memory_mib_per_gpu", gpu.memory_mib_per_gpu, why, "the same memory in MiB")
+    if gpu.count == 1 and gpu.nccl_p2p_level is not None:
+        yield say("gpu.nccl_p2p_level", gpu.nccl_p2p_level, "one GPU has no peer", "null")
+    if gpu.fp4_tensor_cores and not gpu.fp8_tensor_cores:
+        yield say("gpu.fp8_tensor_cores", "false", "tensor cores that read FP4 read FP8 too", "true")
+
+
+@_found.register
+def _of_model(row: ModelRow, say: Say) -> Iterator[Problem]:
+    yield from _of_architecture(row, say)
+    for name, checkpoint in row.checkpoints.items():
+        low, high = (int(share * row.architecture.parameters) for share in _BYTES_PER_PARAMETER[checkpoint.precision])
+        if not low <= checkpoint.weights_bytes <= high:
+            why = f"{row.architecture.parameters} parameters in {checkpoint.precision} take another size"
+            yield say(f"checkpoints.{name}.weights_bytes", checkpoint.weights_bytes, why, f"{low} to {high}")
+        needed = _TENSOR_CORES.get(checkpoint.precision)
+        if needed and needed not in checkpoint.needs:
+            why = f"{checkpoint.precision} needs them; without the line a GPU that has none would be accepted"
+            yield say(f"checkpoints.{name}.needs", checkpoint.needs, why, needed)
+
+
+def _of_architecture(row: ModelRow, say: Say) -> Iterator[Problem]:
+    model = row.architecture
+    if model.active_parameters > model.parameters:
+        why = "more than the model has"
+        yield say("architecture.active_parameters", model.active_parameters, why, f"up to {model.parameters}")
+    if model.attention_heads % model.kv_heads:
+        why = f"attention heads ({model.attention_heads}) share KV heads in equal groups"
+        yield say("architecture.kv_heads", model.kv_heads, why, f"a divisor of {model.attention_heads}")
+    if (model.sliding_attention_layers == 0) != (model.sliding_window_tokens == 0):
+        why = f"there are {model.sliding_attention_layers} sliding layers"
+        yield say("architecture.sliding_window_tokens", model.sliding_window_tokens, why, "0 exactly without them")
+    for engine, support in row.engines.items():
+        for size in support.tensor_parallel:
+            if model.attention_heads % size or (model.kv_heads % size and size % model.kv_heads):
+                why = f"{model.attention_heads} attention and {model.kv_heads} KV heads do not divide over {size} GPUs"
+                yield say(f"engines.{engine}.tensor_parallel", size, why, "sizes that divide them")

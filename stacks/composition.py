@@ -1,0 +1,127 @@
+"""A preset with the user's overrides: typed, with its catalog rows, and with a record of who set what.
+
+An override that is wrong is set aside and the preset's own value stands in for it while the rest is checked, so that
+five mistakes give five problems in one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from stacks.catalog_files import Catalog
+from stacks.merging import Origins, merge, origin_of, without
+from stacks.problems import Problem
+from stacks.row_lookup import Rows, look_up
+from stacks.settings import Settings
+from stacks.spec import Preset
+from stacks.typing_problems import Path, located_problems
+
+__all__ = ["Composition", "allowed_overrides", "check_alone", "lay_over", "placed"]
+
+_PRESETS_OWN = {
+    "description": "what a preset says about itself; a stack file has comments",
+    "evidence": "what is known about a preset; a stack that could add to it would vouch for itself",
+    "extends": "how presets are built; a stack file chooses one by its preset key",
+}
+_NEEDS_CONTEXT = ("missing-key", "wrong-kind")
+"""Findings about overrides that the preset below them may resolve."""
+
+
+@dataclass(frozen=True)
+class Composition:
+    """A preset that is complete and whose rows exist; ``set_aside`` lists the paths of overrides left out."""
+
+    preset: Preset
+    rows: Rows
+    origins: Origins
+    set_aside: frozenset[str]
+
+    def settled(self, problem: Problem) -> bool:
+        """Tell whether a finding is only about a value that stands in for one already reported."""
+        path = problem.path
+        return any(path == s or path.startswith(f"{s}.") or s.startswith(f"{path}.") for s in self.set_aside)
+
+
+def allowed_overrides(overrides: Mapping[str, Any], where: str, problems: list[Problem]) -> dict[str, Any]:
+    """Return the overrides less what only a preset may say; each of those is a problem."""
+    problems += [
+        Problem(
+            rule="not-overridable",
+            path=key,
+            value=overrides[key],
+            why=f"this is {why}",
+            allowed=", ".join(sorted(set(Preset.model_fields) - set(_PRESETS_OWN))),
+            remedy="remove it, or write a preset of your own under stacks/presets that extends this one",
+            where=where,
+            source="stacks/composition.py",
+        )
+        for key, why in _PRESETS_OWN.items()
+        if key in overrides
+    ]
+    return {key: value for key, value in overrides.items() if key not in _PRESETS_OWN}
+
+
+def check_alone(overrides: Mapping[str, Any], where: str) -> list[Problem]:
+    """What is wrong with overrides whatever the preset: used when the preset cannot be read."""
+    try:
+        Preset.model_validate(overrides)
+    except ValidationError as error:
+        found = located_problems(error, model=Preset, data=overrides, where=where)
+        return [problem for _, problem in found if problem.rule not in _NEEDS_CONTEXT]
+    return []
+
+
+def lay_over(
+    base: Mapping[str, Any],
+    origins: Origins,
+    overrides: Mapping[str, Any],
+    *,
+    catalog: Catalog,
+    where: str,
+    problems: list[Problem],
+) -> Composition | None:
+    """Return the composition, wrong overrides set aside; None when the preset itself is wrong.
+
+    ``base`` and ``origins`` are the preset's (``preset_files.compose``), ``where`` is the stack file.
+    """
+    set_aside: set[str] = set()
+    while True:
+        tried = dict(origins)
+        data = merge(base, overrides, tried, where)
+        preset, rows, found = _tried(data, catalog)
+        problems += [_in_file(path, problem, tried) for path, problem in found]
+        if preset and rows:
+            return Composition(preset, rows, tried, frozenset(set_aside))
+        cleaned = overrides
+        for path, problem in found:
+            cleaned = without(cleaned, path[:-1] if problem.rule in _NEEDS_CONTEXT else path)
+            set_aside.add(problem.path)
+        if cleaned == overrides:
+            return None
+        overrides = cleaned
+
+
+def _tried(data: Mapping[str, Any], catalog: Catalog) -> tuple[Preset | None, Rows | None, list[tuple[Path, Problem]]]:
+    try:
+        preset = Preset.model_validate(data)
+    except ValidationError as error:
+        return None, None, located_problems(error, model=Preset, data=data, where="")
+    problems: list[Problem] = []
+    rows = look_up(preset, catalog, problems)
+    return preset, rows, [(tuple(p.path.split(".")), p) for p in problems]
+
+
+def _in_file(path: Path, problem: Problem, origins: Origins) -> Problem:
+    return problem if problem.where else replace(problem, where=origin_of(path, origins))
+
+
+def placed(problem: Problem, origins: Origins, stack_file: str) -> Problem:
+    """Say which file holds the value: the stack file for its own settings, else whoever set the path."""
+    path = tuple(problem.path.split("."))
+    if path[0] in Settings.model_fields or path[0] not in Preset.model_fields:
+        return replace(problem, where=problem.where or stack_file)
+    return _in_file(path, problem, origins)
