@@ -9,14 +9,15 @@ finds the problems again behind the exit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pulumi
+from pulumi.runtime.config import CONFIG
 
-from stacks.problems import EnvironmentProblem, ProblemsFound
+from stacks.problems import EnvironmentProblem, Problem, ProblemsFound, to_text
 
-__all__ = ["USER_HAS_BEEN_TOLD", "problems_reported"]
+__all__ = ["USER_HAS_BEEN_TOLD", "problems_reported", "report", "stack_config"]
 
 USER_HAS_BEEN_TOLD = 32  # exit code that ends an update without a further message
 
@@ -36,3 +37,21 @@ def problems_reported() -> Iterator[None]:
     except EnvironmentProblem as found:
         pulumi.log.error(str(found))
         raise SystemExit(USER_HAS_BEEN_TOLD) from found
+
+
+def stack_config() -> dict[str, str]:
+    """Return the whole configuration of the running stack, as text by key with namespace.
+
+    ``pulumi.Config`` only answers for keys it is asked for, and so could never find a misspelt one.
+    """
+    return dict(CONFIG.get())
+
+
+def report(problems: Sequence[Problem]) -> None:
+    """Show what does not stop the update: warnings as one warning, notes as one message."""
+    warnings = [problem for problem in problems if problem.severity == "warning"]
+    notes = [problem for problem in problems if problem.severity == "note"]
+    if warnings:
+        pulumi.log.warn(to_text(warnings))
+    if notes:
+        pulumi.log.info(to_text(notes))

@@ -1,0 +1,153 @@
+"""The GPU nodes.
+
+Decisions, and why:
+
+- A fixed number of nodes in one zone. No autoscaler adds a node that costs tens of dollars an hour.
+- The driver is GKE's (``LATEST`` of the node version) and so is the device plugin; a second one would advertise each
+  GPU twice. The driver setting cannot change in place.
+- The taint is declared although GKE sets it: GKE leaves it out when a cluster has nothing but GPU pools, and never adds
+  it later.
+- Local SSD backs ephemeral storage, with the machine type's own count written out: left out, some machine types attach
+  none. Weights are kept there, once per node.
+- An upgrade takes a node away before it brings a new one (no surge): a spare accelerator node hardly ever exists.
+- Image streaming is on only for images in Artifact Registry, because it does nothing for others.
+
+GPUs: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus
+Local SSD: https://cloud.google.com/kubernetes-engine/docs/how-to/persistent-volumes/local-ssd
+Reservations: https://cloud.google.com/kubernetes-engine/docs/how-to/consuming-reservations
+"""
+
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+from pulumi_gcp import container
+
+from components.node_config import node_config, taints
+
+__all__ = ["AcceleratorNodePool", "AcceleratorNodePoolArgs"]
+
+
+class AcceleratorNodePoolArgs(TypedDict):
+    """A fixed number of nodes of one accelerator machine type."""
+
+    prefix: str
+    """Start of the pool's name."""
+    project: str
+    """Google Cloud project id."""
+    region: str
+    """Where the cluster's control plane runs."""
+    zone: str
+    """The one zone of the nodes."""
+    cluster: pulumi.Input[str]
+    """Name of the cluster."""
+    service_account: pulumi.Input[str]
+    """E-mail of the nodes' service account."""
+    version: str
+    """Exact version of the nodes, x.y.z-gke.n."""
+    machine_type: str
+    """For example g4-standard-384."""
+    accelerator_type: str
+    """For example nvidia-rtx-pro-6000."""
+    accelerators_per_node: int
+    """GPUs of the machine type."""
+    taints: list[str]
+    """Taints that GKE sets on these nodes, as key=value:Effect."""
+    nodes: int
+    """Number of nodes."""
+    boot_disk_type: str
+    """A disk type the machine type can boot from."""
+    boot_disk_gb: int
+    """Size of the boot disk in GB."""
+    local_ssd_count: int
+    """Local SSDs of the machine type; they hold ephemeral storage."""
+    max_pods_per_node: int
+    """Decides how many pod addresses a node takes."""
+    spot: bool
+    """Preemptible capacity."""
+    reservation: NotRequired[str]
+    """Name of the reservation the nodes come from."""
+    image_streaming: bool
+    """Start containers before their image is complete (Artifact Registry only)."""
+    node_budget_s: int
+    """Seconds one node may take to be created, or to be drained and deleted."""
+    protected: bool
+    """Refuse to delete or replace the pool: its capacity may be gone afterwards."""
+
+
+class AcceleratorNodePool(pulumi.ComponentResource):
+    """One node pool with GPUs."""
+
+    name: pulumi.Output[str]
+    """Name of the pool."""
+
+    def __init__(self, name: str, args: AcceleratorNodePoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("beamline:cluster:AcceleratorNodePool", name, None, opts)
+        budget_s = args["node_budget_s"]
+        pool = container.NodePool(
+            f"{name}-pool",
+            name=f"{args['prefix']}-accelerator",
+            project=args["project"],
+            location=args["region"],
+            node_locations=[args["zone"]],
+            cluster=args["cluster"],
+            version=args["version"],
+            node_count=args["nodes"],
+            max_pods_per_node=args["max_pods_per_node"],
+            management={"auto_repair": True, "auto_upgrade": True},
+            upgrade_settings={"strategy": "SURGE", "max_surge": 0, "max_unavailable": 1},
+            network_config={"enable_private_nodes": True},
+            node_config={
+                **node_config(args["service_account"]),
+                **_machine(args),
+                **_capacity(args),
+                "taints": taints(args["taints"]),
+            },
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                protect=args["protected"] or None,
+                delete_before_replace=True,  # there is no capacity for both
+                ignore_changes=["initialNodeCount", "nodeConfig.resourceLabels"],  # GKE fills them in
+                custom_timeouts=pulumi.CustomTimeouts(
+                    create=f"{budget_s}s",
+                    update=f"{budget_s * args['nodes']}s",  # one node after the other
+                    delete=f"{budget_s}s",
+                ),
+            ),
+        )
+        self.name = pool.name
+        self.register_outputs({"name": self.name})
+
+
+def _machine(args: AcceleratorNodePoolArgs) -> dict[str, Any]:
+    machine: dict[str, Any] = {
+        "machine_type": args["machine_type"],
+        "disk_type": args["boot_disk_type"],
+        "disk_size_gb": args["boot_disk_gb"],
+        "guest_accelerators": [
+            {
+                "type": args["accelerator_type"],
+                "count": args["accelerators_per_node"],
+                "gpu_driver_installation_config": {"gpu_driver_version": "LATEST"},
+            }
+        ],
+        "gcfs_config": {"enabled": args["image_streaming"]},
+    }
+    if args["local_ssd_count"]:
+        machine["ephemeral_storage_local_ssd_config"] = {"local_ssd_count": args["local_ssd_count"]}
+    return machine
+
+
+def _capacity(args: AcceleratorNodePoolArgs) -> dict[str, Any]:
+    """Where the nodes come from; on demand, Compute Engine also takes reservations that are open to everyone."""
+    reservation = args.get("reservation")
+    if reservation:
+        return {
+            "reservation_affinity": {
+                "consume_reservation_type": "SPECIFIC_RESERVATION",
+                "key": "compute.googleapis.com/reservation-name",
+                "values": [reservation],
+            }
+        }
+    if args["spot"]:
+        return {"spot": True, "reservation_affinity": {"consume_reservation_type": "NO_RESERVATION"}}
+    return {}

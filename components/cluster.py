@@ -1,0 +1,237 @@
+"""The GKE cluster and the identity of its nodes.
+
+Decisions, and why:
+
+- Regional control plane; nodes in one zone, where the accelerators are.
+- Nodes are private. The control plane has no IP endpoint at all: it is reached by its DNS name, where Google checks IAM
+  (``container.clusters.connect``) before a request gets to Kubernetes. A laptop needs neither VPN nor allow-list.
+- Dataplane V2: it enforces NetworkPolicy, and later accelerator networking needs it; it cannot be turned on afterwards.
+- Exact version, and no minor or node upgrade until that version's end of support: a GPU node is not replaced behind the
+  operator's back. The control plane still gets its patches, on weekends.
+- Gateway API, managed Prometheus and GPU metrics (DCGM) are GKE's own; nothing of them is installed by hand.
+- Node pools are resources of their own. GKE insists on a first pool: it lives for minutes, in one zone, with few pods
+  (its block of pod addresses is small) and under the stack's service account, because the project's default account
+  may have no rights, or not exist.
+
+Standard clusters: https://cloud.google.com/kubernetes-engine/docs/how-to/creating-a-regional-cluster
+Node service accounts: https://cloud.google.com/kubernetes-engine/docs/how-to/service-accounts
+Maintenance: https://cloud.google.com/kubernetes-engine/docs/concepts/maintenance-windows-and-exclusions
+"""
+
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+from pulumi_gcp import artifactregistry, container, projects, serviceaccount
+
+from components.kubeconfig import kubeconfig
+from components.node_config import node_config
+
+__all__ = ["ArtifactRegistry", "Cluster", "ClusterArgs"]
+
+_PODS_ON_TEMPORARY_NODE = 32
+_TIMEOUTS = pulumi.CustomTimeouts(create="60m", update="90m", delete="60m")
+"""A regional cluster takes about ten minutes; an upgrade of its control plane three times as long."""
+_MAINTENANCE = {
+    "recurring_window": {
+        "start_time": "2026-01-03T02:00:00Z",
+        "end_time": "2026-01-03T10:00:00Z",
+        "recurrence": "FREQ=WEEKLY;BYDAY=SA,SU",
+    },
+    "maintenance_exclusions": [
+        {
+            "exclusion_name": "keep-nodes",
+            "start_time": "2026-01-01T00:00:00Z",
+            "exclusion_options": {
+                "scope": "NO_MINOR_OR_NODE_UPGRADES",
+                "end_time_behavior": "UNTIL_END_OF_SUPPORT",
+            },
+        }
+    ],
+}
+
+
+class ArtifactRegistry(TypedDict):
+    """One repository of Artifact Registry."""
+
+    project: str
+    """Project that owns it."""
+    location: str
+    """Region or multi-region, for example us-central1."""
+    repository: str
+    """Its name."""
+
+
+class ClusterArgs(TypedDict):
+    """One cluster in one VPC."""
+
+    prefix: str
+    """Name of the cluster, and start of its service account's id (at most 24 characters)."""
+    project: str
+    """Google Cloud project id."""
+    region: str
+    """Where the control plane runs."""
+    zone: str
+    """The one zone of the nodes."""
+    network: pulumi.Input[str]
+    """Id of the VPC."""
+    subnetwork: pulumi.Input[str]
+    """Id of the node subnet."""
+    pods_range: pulumi.Input[str]
+    """Name of the pods' secondary range."""
+    services_range: pulumi.Input[str]
+    """Name of the Services' secondary range."""
+    release_channel: str
+    """RAPID, REGULAR, STABLE or EXTENDED."""
+    version: str
+    """Exact version of the control plane at creation, x.y.z-gke.n."""
+    mounts_secrets: bool
+    """Whether pods mount secrets of Secret Manager (GKE's CSI add-on)."""
+    image_registry: NotRequired[ArtifactRegistry]
+    """Where nodes pull images from, if that needs rights."""
+    protected: bool
+    """Refuse to delete or replace the cluster, in Pulumi and at Google."""
+
+
+class Cluster(pulumi.ComponentResource):
+    """A GKE cluster without node pools, and the service account of its nodes."""
+
+    name: pulumi.Output[str]
+    """Name of the cluster."""
+    kubeconfig: pulumi.Output[str]
+    """How clients reach it (secret)."""
+    workload_pool: pulumi.Output[str]
+    """Pool of its Workload Identities, PROJECT.svc.id.goog."""
+    node_service_account: pulumi.Output[str]
+    """E-mail of the nodes' service account."""
+
+    def __init__(self, name: str, args: ClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("beamline:cluster:Cluster", name, None, opts)
+        account, grants = self._node_identity(name, args)
+        self.gke = container.Cluster(
+            f"{name}-gke",
+            name=args["prefix"],
+            project=args["project"],
+            location=args["region"],
+            **_placement(args),
+            **_versions(args),
+            **_access(args),
+            **_features(args),
+            remove_default_node_pool=True,
+            initial_node_count=1,
+            node_config=node_config(account.email),
+            deletion_protection=args["protected"],
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=grants,  # nodes without them never become healthy, and creation waits for the first node
+                protect=args["protected"] or None,
+                delete_before_replace=True,  # the name can be taken only once
+                ignore_changes=["nodeConfig"],  # after the first pool is gone, GKE reports another pool's here
+                custom_timeouts=_TIMEOUTS,
+            ),
+        )
+        self.name = self.gke.name
+        self.node_service_account = account.email
+        self.workload_pool = self.gke.workload_identity_config.apply(lambda config: str(config.workload_pool))
+        self.kubeconfig = pulumi.Output.secret(
+            pulumi.Output.all(self.gke.control_plane_endpoints_config, self.gke.master_auth).apply(
+                lambda known: kubeconfig(
+                    context=args["prefix"],
+                    endpoint=known[0].dns_endpoint_config.endpoint,
+                    ca_certificate=known[1].cluster_ca_certificate,
+                )
+            )
+        )
+        self.register_outputs(
+            {
+                "name": self.name,
+                "kubeconfig": self.kubeconfig,
+                "workloadPool": self.workload_pool,
+                "nodeServiceAccount": self.node_service_account,
+            }
+        )
+
+    def _node_identity(self, name: str, args: ClusterArgs) -> tuple[serviceaccount.Account, list[pulumi.Resource]]:
+        """What nodes may do: write their logs and metrics, and pull images from one repository."""
+        child = pulumi.ResourceOptions(parent=self)
+        account = serviceaccount.Account(
+            f"{name}-nodes",
+            account_id=f"{args['prefix']}-nodes",
+            project=args["project"],
+            display_name=f"Nodes of {args['prefix']}",
+            opts=child,
+        )
+        member = account.email.apply(lambda email: f"serviceAccount:{email}")
+        grants: list[pulumi.Resource] = [
+            projects.IAMMember(
+                f"{name}-nodes-role",
+                project=args["project"],
+                role="roles/container.defaultNodeServiceAccount",
+                member=member,
+                opts=child,
+            )
+        ]
+        registry = args.get("image_registry")
+        if registry:
+            grants.append(
+                artifactregistry.RepositoryIamMember(
+                    f"{name}-nodes-images",
+                    project=registry["project"],
+                    location=registry["location"],
+                    repository=registry["repository"],
+                    role="roles/artifactregistry.reader",
+                    member=member,
+                    opts=child,
+                )
+            )
+        return account, grants
+
+
+def _placement(args: ClusterArgs) -> dict[str, Any]:
+    return {
+        "node_locations": [args["zone"]],
+        "networking_mode": "VPC_NATIVE",
+        "network": args["network"],
+        "subnetwork": args["subnetwork"],
+        "ip_allocation_policy": {
+            "cluster_secondary_range_name": args["pods_range"],
+            "services_secondary_range_name": args["services_range"],
+        },
+        "default_max_pods_per_node": _PODS_ON_TEMPORARY_NODE,
+        "datapath_provider": "ADVANCED_DATAPATH",
+    }
+
+
+def _versions(args: ClusterArgs) -> dict[str, Any]:
+    return {
+        "release_channel": {"channel": args["release_channel"]},
+        "min_master_version": args["version"],
+        "maintenance_policy": _MAINTENANCE,
+    }
+
+
+def _access(args: ClusterArgs) -> dict[str, Any]:
+    return {
+        "private_cluster_config": {"enable_private_nodes": True},
+        "control_plane_endpoints_config": {
+            "dns_endpoint_config": {"allow_external_traffic": True},
+            "ip_endpoints_config": {"enabled": False},
+        },
+        "workload_identity_config": {"workload_pool": f"{args['project']}.svc.id.goog"},
+        "enable_shielded_nodes": True,
+    }
+
+
+def _features(args: ClusterArgs) -> dict[str, Any]:
+    features: dict[str, Any] = {
+        "addons_config": {"http_load_balancing": {"disabled": False}},  # the Gateway controller is part of it
+        "gateway_api_config": {"channel": "CHANNEL_STANDARD"},
+        "logging_config": {"enable_components": ["SYSTEM_COMPONENTS", "WORKLOADS"]},
+        "monitoring_config": {
+            "enable_components": ["SYSTEM_COMPONENTS", "POD", "DAEMONSET", "DEPLOYMENT", "DCGM"],
+            "managed_prometheus": {"enabled": True},
+        },
+        "cost_management_config": {"enabled": True},
+    }
+    if args["mounts_secrets"]:
+        features["secret_manager_config"] = {"enabled": True}
+    return features

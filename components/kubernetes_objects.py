@@ -1,0 +1,160 @@
+"""Registers rendered Kubernetes objects as Pulumi resources: the one way an object gets into the cluster.
+
+The same plain object is rendered to YAML, checked against schemas and registered here. Kinds the SDK knows become its
+typed resources; every other kind is a custom resource, whose fields go to the API server as they are written.
+
+What is done on the way:
+
+- Order: a namespace before what lives in it, a CustomResourceDefinition before objects of its kind, then what the
+  object itself asks for. The rest is applied in parallel.
+- Waiting: the timeouts bound it, ``await_ready`` false skips it (``pulumi.com/skipAwait``), ``wait_for`` becomes the
+  provider's ``pulumi.com/waitFor`` annotation, which custom resources need, since it cannot know when they are done.
+- Deleting: pods get their grace period before the deletion counts as failed. ``deleted_with`` is deliberately not used:
+  load balancers and endpoint groups must be deleted through the API while the cluster lives, so nothing is won by
+  leaving other objects to the cluster, and the engine would hand the option from a component to all its children.
+
+Waiting: https://github.com/pulumi/pulumi-kubernetes/blob/master/CHANGELOG.md (4.18.0, pulumi.com/waitFor)
+"""
+
+import graphlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+
+from components.sdk import arguments_class, kubernetes_type, resource_class
+
+__all__ = ["CustomObject", "ObjectArgs", "register_objects"]
+
+_WAIT_FOR = "pulumi.com/waitFor"
+_SKIP_AWAIT = "pulumi.com/skipAwait"
+_DELETE_MARGIN_S = 600
+"""The provider's own wait for a deletion; a pod's grace period comes on top."""
+
+
+class ObjectArgs(TypedDict):
+    """One Kubernetes object and when it counts as done."""
+
+    name: str
+    """Stable name among the component's objects, part of its resource's name."""
+    body: dict[str, Any]
+    """The object as in a manifest: apiVersion, kind, metadata and the rest."""
+    timeout_s: NotRequired[int]
+    """Seconds it may take to be ready after it is created; left out, the provider's own ten minutes."""
+    update_timeout_s: NotRequired[int]
+    """Seconds it may take after a change; left out, as after creation."""
+    await_ready: NotRequired[bool]
+    """False: go on as soon as the API server has accepted it."""
+    wait_for: NotRequired[list[str]]
+    """What it has to reach: condition=Programmed, or jsonpath={.status.phase}=Ready."""
+    after: NotRequired[list[str]]
+    """Names of objects of the same component that come first."""
+
+
+class CustomObject(pulumi.CustomResource):
+    """An object of a kind that the SDK does not know, with the status the cluster reports for it."""
+
+    status: pulumi.Output[Any]
+
+    def __init__(self, name: str, body: Mapping[str, Any], opts: pulumi.ResourceOptions) -> None:
+        # The SDK's own class has no status and no top-level fields besides spec; None makes status an output.
+        super().__init__(kubernetes_type(body["apiVersion"], body["kind"]), name, {**body, "status": None}, opts)
+
+
+def register_objects(
+    parent: pulumi.ComponentResource, name: str, objects: Sequence[ObjectArgs]
+) -> dict[str, pulumi.CustomResource]:
+    """Register ``objects`` as children ``{name}-{object name}`` of ``parent`` and return them by object name.
+
+    Raises ``ValueError`` for a name that is unknown, taken or before itself.
+    """
+    by_name = {item["name"]: item for item in objects}
+    if len(by_name) != len(objects):
+        raise ValueError(f"two objects of {name} have the same name: {sorted(item['name'] for item in objects)}")
+    before = {item["name"]: _prerequisites(item, objects) for item in objects}
+    registered: dict[str, pulumi.CustomResource] = {}
+    for object_name in graphlib.TopologicalSorter(before).static_order():
+        if object_name not in by_name:
+            raise ValueError(f"an object of {name} comes after {object_name!r}, which is none of its objects")
+        item = by_name[object_name]
+        registered[object_name] = _register(
+            f"{name}-{object_name}",
+            item,
+            pulumi.ResourceOptions(
+                parent=parent,
+                depends_on=[registered[first] for first in before[object_name]],
+                custom_timeouts=_timeouts(item),
+            ),
+        )
+    return registered
+
+
+def _prerequisites(item: ObjectArgs, objects: Iterable[ObjectArgs]) -> list[str]:
+    names = set(item.get("after", []))
+    names |= {other["name"] for other in objects if _carries(other["body"], item["body"])}
+    return sorted(names)
+
+
+def _carries(body: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Tell whether ``body`` is the namespace ``other`` lives in, or defines its kind."""
+    if body["kind"] == "Namespace":
+        return bool(body["metadata"]["name"] == other["metadata"].get("namespace"))
+    if body["kind"] == "CustomResourceDefinition":
+        spec = body["spec"]
+        return bool(other["kind"] == spec["names"]["kind"] and other["apiVersion"].partition("/")[0] == spec["group"])
+    return False
+
+
+def _register(name: str, item: ObjectArgs, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
+    body = _with_wait(item)
+    known = resource_class(kubernetes_type(body["apiVersion"], body["kind"]))
+    if known is None:
+        return CustomObject(name, body, opts)
+    resource: pulumi.CustomResource = known(name, opts=opts, **_python_arguments(known, body))
+    return resource
+
+
+def _python_arguments(known: Any, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Only the top level has Python's names; below it the SDK takes the manifest's own."""
+    names = {pulumi_name: python_name for python_name, pulumi_name in _names(arguments_class(known)).items()}
+    unknown = sorted(set(body) - set(names))
+    if unknown:
+        raise ValueError(f"{body['kind']} {body['metadata']['name']!r} has no field {', '.join(unknown)}")
+    return {names[key]: value for key, value in body.items()}
+
+
+def _names(arguments: Any) -> dict[str, str]:
+    return pulumi._types.input_type_py_to_pulumi_names(arguments)  # noqa: SLF001 - the SDK offers no public way
+
+
+def _with_wait(item: ObjectArgs) -> dict[str, Any]:
+    """Return the object as it is applied: with the annotations that tell the provider what to wait for."""
+    conditions = item.get("wait_for", [])
+    notes = {}
+    if not item.get("await_ready", True):
+        notes[_SKIP_AWAIT] = "true"
+    elif conditions:
+        notes[_WAIT_FOR] = conditions[0] if len(conditions) == 1 else json.dumps(conditions)
+    if not notes:
+        return item["body"]
+    metadata = item["body"]["metadata"]
+    return {**item["body"], "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **notes}}}
+
+
+def _timeouts(item: ObjectArgs) -> pulumi.CustomTimeouts | None:
+    create_s = item.get("timeout_s")
+    update_s = item.get("update_timeout_s", create_s)
+    grace_s = _grace_period_s(item["body"])
+    if not (create_s or update_s or grace_s):
+        return None
+    return pulumi.CustomTimeouts(
+        create=f"{create_s}s" if create_s else None,
+        update=f"{update_s}s" if update_s else None,
+        delete=f"{grace_s + _DELETE_MARGIN_S}s" if grace_s else None,
+    )
+
+
+def _grace_period_s(body: Mapping[str, Any]) -> int:
+    template = (body.get("spec") or {}).get("template") or {}
+    return int((template.get("spec") or {}).get("terminationGracePeriodSeconds") or 0)
