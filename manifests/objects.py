@@ -20,13 +20,17 @@ Area = Literal["weights", "serving", "gateway", "monitoring"]
 class KubernetesObject:
     """One object. ``name`` is its stable name inside the area, part of the resource's public surface.
 
-    ``timeout_s`` bounds the wait for it; ``wait_for`` lists kubectl-style conditions (``condition=Programmed``,
-    ``jsonpath={...}=value``) a custom resource must reach. ``after`` names objects of the same area that come first.
+    ``timeout_s`` bounds the wait for it when it is created; ``update_timeout_s`` when it is changed, where that takes
+    longer because old pods drain first (None: as for creating). ``wait_for`` lists kubectl-style conditions
+    (``condition=Programmed``, ``jsonpath={...}=value``) a custom resource must reach. ``after`` names objects of the
+    same area that come first. ``await_ready`` false tells an applier to go on as soon as the API took the object.
     """
 
     area: Area
     name: str
     body: Mapping[str, Any]
     timeout_s: int | None = None
+    update_timeout_s: int | None = None
     wait_for: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    await_ready: bool = True

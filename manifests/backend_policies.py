@@ -1,0 +1,79 @@
+"""How the load balancer treats the engines: health checks, timeout and draining.
+
+Without a HealthCheckPolicy the load balancer asks for ``/`` and takes every engine for unhealthy. Without a
+GCPBackendPolicy it cuts every response after 30 seconds, and a chart's usual 300 are too few for agents' long turns.
+The timeout is longer than the engine's longest request and shorter than the client's: the innermost fires first.
+Source: https://cloud.google.com/kubernetes-engine/docs/how-to/configure-gateway-resources
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from manifests.naming import ENGINE, GATEWAY, metadata
+from manifests.objects import KubernetesObject
+from stacks.resolve import StackSpec
+
+__all__ = ["backend_policy", "health_check"]
+
+_API_VERSION = "networking.gke.io/v1"
+_HEALTH_CHECK_S = 5
+_UNHEALTHY_AFTER = 3
+"""Checks in a row. A pod that goes leaves by way of Kubernetes; this is for engines that hang, and a long prompt can
+hold a healthy one up for seconds."""
+
+
+def _target(spec: StackSpec) -> dict[str, Any]:
+    group = spec.rows.release.inference_pool_api_version.partition("/")[0]
+    return {"group": group, "kind": "InferencePool", "name": ENGINE}
+
+
+def health_check(spec: StackSpec) -> KubernetesObject:
+    """Ask each engine for ``/health``. GKE checks the endpoint picker by itself, on its health port."""
+    return KubernetesObject(
+        area="gateway",
+        name="health-check",
+        body={
+            "apiVersion": _API_VERSION,
+            "kind": "HealthCheckPolicy",
+            "metadata": metadata(spec, ENGINE, component=GATEWAY),
+            "spec": {
+                "targetRef": _target(spec),
+                "default": {
+                    "checkIntervalSec": _HEALTH_CHECK_S,
+                    "timeoutSec": _HEALTH_CHECK_S,
+                    "healthyThreshold": 1,
+                    "unhealthyThreshold": _UNHEALTHY_AFTER,
+                    "config": {
+                        "type": "HTTP",
+                        "httpHealthCheck": {
+                            "portSpecification": "USE_FIXED_PORT",
+                            "port": spec.derived.engine_port,
+                            "requestPath": "/health",
+                        },
+                    },
+                },
+            },
+        },
+    )
+
+
+def backend_policy(spec: StackSpec) -> KubernetesObject:
+    """Timeout, draining of engines that go, and the load balancer's request log."""
+    return KubernetesObject(
+        area="gateway",
+        name="backend-policy",
+        body={
+            "apiVersion": _API_VERSION,
+            "kind": "GCPBackendPolicy",
+            "metadata": metadata(spec, ENGINE, component=GATEWAY),
+            "spec": {
+                "targetRef": _target(spec),
+                "default": {
+                    "timeoutSec": spec.derived.gateway_timeout_s,
+                    "connectionDraining": {"drainingTimeoutSec": spec.derived.backend_drain_s},
+                    "logging": {"enabled": True},
+                },
+            },
+        },
+    )

@@ -1,0 +1,39 @@
+"""What Google's Managed Prometheus scrapes: the engines and the router, one object and one endpoint each.
+
+Two endpoints with one port name in one object are refused (GoogleCloudPlatform/prometheus-engine#479).
+Source: https://cloud.google.com/stackdriver/docs/managed-prometheus/setup-managed
+"""
+
+from __future__ import annotations
+
+from manifests.engine import PORT_NAME
+from manifests.naming import ENGINE, ROUTER, metadata, selector
+from manifests.objects import KubernetesObject
+from manifests.router import METRICS_PORT_NAME
+from stacks.resolve import StackSpec
+
+__all__ = ["monitoring"]
+
+
+def monitoring(spec: StackSpec) -> tuple[KubernetesObject, ...]:
+    """One PodMonitoring for the engines, one for the router."""
+    return (
+        _pod_monitoring(spec, ENGINE, port=PORT_NAME, path=spec.rows.engine.metrics_path),
+        _pod_monitoring(spec, ROUTER, port=METRICS_PORT_NAME, path="/metrics"),
+    )
+
+
+def _pod_monitoring(spec: StackSpec, component: str, *, port: str, path: str) -> KubernetesObject:
+    return KubernetesObject(
+        area="monitoring",
+        name=component,
+        body={
+            "apiVersion": "monitoring.googleapis.com/v1",
+            "kind": "PodMonitoring",
+            "metadata": metadata(spec, component, component=component),
+            "spec": {
+                "selector": {"matchLabels": selector(spec, component)},
+                "endpoints": [{"port": port, "path": path, "interval": f"{spec.preset.monitoring.scrape_interval_s}s"}],
+            },
+        },
+    )

@@ -1,0 +1,40 @@
+"""Which nodes a pod goes to, from the catalog rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stacks.resolve import StackSpec
+
+__all__ = ["accelerator_labels", "accelerator_tolerations", "system_labels", "system_tolerations"]
+
+
+def accelerator_labels(spec: StackSpec) -> dict[str, str]:
+    """Labels GKE gives the accelerator nodes."""
+    hardware = spec.rows.hardware
+    return {
+        "cloud.google.com/gke-accelerator": hardware.gpu.accelerator_type,
+        "node.kubernetes.io/instance-type": hardware.machine_type,
+    }
+
+
+def accelerator_tolerations(spec: StackSpec) -> list[dict[str, Any]]:
+    """Tolerations for the taints GKE puts on the accelerator nodes."""
+    return [_toleration(taint) for taint in spec.rows.hardware.gke.taints]
+
+
+def system_labels(spec: StackSpec) -> dict[str, str]:
+    """Labels GKE gives the system nodes."""
+    return {"node.kubernetes.io/instance-type": spec.rows.system.machine_type}
+
+
+def system_tolerations(spec: StackSpec) -> list[dict[str, Any]]:
+    """Tolerations for the taints GKE puts on the system nodes."""
+    return [_toleration(taint) for taint in spec.rows.system.gke.taints]
+
+
+def _toleration(taint: str) -> dict[str, Any]:
+    """The toleration of one taint written as key=value:effect."""
+    label, _, effect = taint.partition(":")
+    key, _, value = label.partition("=")
+    return {"key": key, "operator": "Equal", "value": value, "effect": effect}

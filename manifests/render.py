@@ -1,0 +1,46 @@
+"""All objects of a stack, in the order in which they can be applied."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from manifests.backend_policies import backend_policy, health_check
+from manifests.crd_files import definitions
+from manifests.engine import engine
+from manifests.gateway import gateway, route
+from manifests.inference_pool import inference_pool
+from manifests.monitoring import monitoring
+from manifests.namespaces import namespaces
+from manifests.objects import KubernetesObject
+from manifests.router import router
+from manifests.seeding import seeding
+from manifests.weight_volume import weight_volume
+from stacks.resolve import StackSpec
+
+__all__ = ["render"]
+
+
+def render(spec: StackSpec) -> tuple[KubernetesObject, ...]:
+    """Return the stack's Kubernetes objects; the same spec always gives the same objects in the same order.
+
+    An object comes after everything it names in ``after``. With ``wait: accepted`` none of them is waited for.
+    """
+    objects = (
+        *namespaces(spec),
+        *seeding(spec),
+        *weight_volume(spec),
+        *definitions(),
+        inference_pool(spec),
+        *engine(spec),
+        *router(spec),
+        gateway(spec),
+        health_check(spec),
+        backend_policy(spec),
+        route(spec),
+        *monitoring(spec),
+    )
+    return objects if spec.preset.serving.wait == "ready" else tuple(_unwaited(o) for o in objects)
+
+
+def _unwaited(resource: KubernetesObject) -> KubernetesObject:
+    return replace(resource, timeout_s=None, update_timeout_s=None, wait_for=(), await_ready=False)

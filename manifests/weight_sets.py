@@ -1,0 +1,76 @@
+"""The sets of weights a stack needs on every accelerator node: the model's, and the drafter's where one speculates.
+
+A set lives in a folder whose name has a hash of its source and revision. A new revision is therefore a new folder: it
+fills up beside the one that running engines were started from, and takes over when an engine starts with its name.
+A bucket's prefix counts as a revision of its own: new weights go under a new prefix, never over the old ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from manifests.naming import content_name
+from stacks.resolve import StackSpec
+from stacks.spec import Bucket, HuggingFace
+
+__all__ = ["HOST_ROOT", "MOUNT_PATH", "WeightSet", "drafter_weights", "host_folder", "model_weights", "weight_sets"]
+
+HOST_ROOT = "/mnt/stateful_partition/kube-ephemeral-ssd/beamline"
+"""Below GKE's RAID of the local SSDs that serve ephemeral storage on Container-Optimized OS."""
+MOUNT_PATH = "/weights"
+"""Where pods see the node's weights folder."""
+
+
+@dataclass(frozen=True)
+class WeightSet:
+    """One checkpoint on a node: where it comes from, and how to tell that it is whole."""
+
+    name: str
+    image: str
+    source: Bucket | HuggingFace
+    size_bytes: int
+
+    @property
+    def marker(self) -> str:
+        """Text of the file that says the set is whole: source and revision."""
+        match self.source:
+            case Bucket(bucket=bucket, prefix=prefix):
+                return f"gs://{bucket}/{prefix.strip('/')}"
+            case HuggingFace(repository=repository, revision=revision):
+                return f"https://huggingface.co/{repository}@{revision}"
+
+    @property
+    def key(self) -> str:
+        """Name of the set's folder."""
+        return content_name(self.name, self.marker)
+
+    @property
+    def path(self) -> str:
+        """Where pods see the set."""
+        return f"{MOUNT_PATH}/{self.key}"
+
+
+def host_folder(spec: StackSpec) -> str:
+    """The node's weights folder of this stack."""
+    return f"{HOST_ROOT}/{spec.preset.model.name}-{spec.preset.model.checkpoint}"
+
+
+def model_weights(spec: StackSpec) -> WeightSet:
+    """The model's own weights."""
+    return WeightSet(
+        "model", str(spec.images["weights"]), spec.preset.model.weights, spec.rows.checkpoint.weights_bytes
+    )
+
+
+def drafter_weights(spec: StackSpec) -> WeightSet | None:
+    """The drafter's weights; None without speculative decoding."""
+    speculation, drafter = spec.preset.serving.speculation, spec.rows.drafter
+    if speculation is None or drafter is None:
+        return None
+    return WeightSet("drafter", str(spec.images["drafter"]), speculation.weights, drafter.weights_bytes)
+
+
+def weight_sets(spec: StackSpec) -> tuple[WeightSet, ...]:
+    """Every set of the stack, the model's first."""
+    drafter = drafter_weights(spec)
+    return (model_weights(spec), *([drafter] if drafter else []))
