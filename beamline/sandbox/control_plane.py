@@ -27,6 +27,7 @@ __all__ = ["ensure_running", "running", "stop_all", "tail"]
 _READY_LIMIT_S = 120.0
 _POLL_S = 0.1
 _PORT_TRIES = 3
+_STOP_GRACE_S = 3.0  # the API server waits for its watchers, who are being ended too
 
 
 class _DiedError(Exception):
@@ -65,7 +66,7 @@ def ensure_running(home: Home, record: Record, tools: Mapping[str, Path], report
 
 def stop_all(home: Home) -> list[Started]:
     """End every process of the sandbox, recorded or not; return those that would not end."""
-    return stop(marked(home.folder))
+    return stop(marked(home.folder), grace_s=_STOP_GRACE_S)
 
 
 def tail(path: Path, lines: int) -> list[str]:

@@ -104,7 +104,7 @@ class Record:
     """What ``sandbox.json`` says. ``kubernetes`` and ``time_scale`` are read by the simulated cloud and operators."""
 
     name: str
-    stack: str
+    """Also the name of the Pulumi stack."""
     time_scale: float = DEFAULT_TIME_SCALE
     kubernetes: dict[str, str] = field(default_factory=dict)
     ports: dict[str, int] = field(default_factory=dict)

@@ -61,7 +61,7 @@ class KubernetesApi:
 
     def post(self, path: str, body: Mapping[str, Any]) -> Object:
         """Create one object."""
-        return self._call("POST", path, body)
+        return self._call("POST", f"{path}?fieldManager=beamline-sandbox", body)
 
     def resources(self) -> Iterator[Resource]:
         """Yield every kind that can be listed, in its preferred version."""

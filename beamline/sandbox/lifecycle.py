@@ -1,0 +1,297 @@
+"""``up``, ``refresh`` and ``down``: a stack applied for real, and taken away without a trace.
+
+Each step can be killed and repeated: what runs is recorded before it is waited for, what the engine did is in its
+state, and a half-made sandbox is one that ``up`` completes and ``down`` removes.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from beamline import toolchain
+from beamline.sandbox import components, control_plane, engine_state, project, pulumi_runs
+from beamline.sandbox.diagnosis import SELECTS_NOTHING, diagnose
+from beamline.sandbox.home import CHECKOUT, DEFAULT_TIME_SCALE, Home, Record, home_of, locked
+from beamline.sandbox.kubernetes_api import KubernetesApi
+from beamline.sandbox.leftovers import in_cloud, in_kubernetes
+from beamline.sandbox.processes import Started, alive, marked, stop
+from beamline.sandbox.progress import Progress, Report, silent
+from beamline.sandbox.references import missing_references
+from beamline.sandbox.standstill import Standstill
+from stacks.problems import EnvironmentProblem, Problem, ProblemsFound
+
+__all__ = ["DownResult", "UpResult", "down", "refresh", "up"]
+
+_SETTLE_S = 15.0
+"""How long controllers may take to collect what a destroy orphaned."""
+
+
+@dataclass(frozen=True)
+class UpResult:
+    """An applied stack."""
+
+    name: str
+    changes: Mapping[str, int]
+    """Engine operation (create, update, same, ...) to number of resources."""
+    verified_unchanged: bool
+    """The inputs were those of the last apply, and the engine found nothing to change."""
+    outputs: Mapping[str, object]
+    """Stack outputs; secrets read ``[secret]``."""
+    warnings: list[Problem]
+    """What works here and would not on real nodes, or is accepted but not ready."""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """Real time by part."""
+
+
+@dataclass(frozen=True)
+class DownResult:
+    """A sandbox that is gone."""
+
+    name: str
+    existed: bool
+    destroyed: int
+    """Resources the engine destroyed."""
+    proven_empty: bool
+    """Ledger and API server were looked at after the destroy and held nothing of the stack."""
+
+
+def up(
+    name: str,
+    stack_file: Path,
+    program: Path = CHECKOUT,
+    *,
+    time_scale: float = DEFAULT_TIME_SCALE,
+    report: Report = silent,
+) -> UpResult:
+    """Apply ``program`` with ``stack_file`` in the sandbox ``name``, which is also the stack's name.
+
+    A sandbox that exists is used on, with the time scale it was made with. Where neither program nor stack file changed
+    since the last apply, the engine has to find nothing to change. Raises ProblemsFound with the engine's errors and
+    Kubernetes' own reasons; EnvironmentProblem when a tool or server is missing.
+    """
+    home = home_of(name)
+    clock = _Clock()
+    with locked(home):
+        record = _open(home, time_scale)
+        tools = _tools()
+        clock.lap("tools")
+        record = control_plane.ensure_running(home, record, tools, report)
+        clock.lap("control plane")
+        project.prepare(home, name, stack_file, program, tools)
+        engine_state.clear_stale_locks(home)
+        if not engine_state.exists(home):
+            _ask(home, "stack", "select", name, "--create")
+        inputs = project.fingerprint(home, name, program)
+        if record.applied == inputs:
+            run = _apply_again(home, record, report)
+        else:
+            replace(record, applied="").save(home)
+            run = _apply(home, record, report)
+        warnings = _accepted(KubernetesApi(home, record))
+        replace(record, applied=inputs).save(home)
+        clock.lap("apply")
+        outputs = json.loads(_ask(home, "stack", "output", "--json", "--stack", name))
+        return UpResult(name, run.changes, record.applied == inputs, outputs, warnings, clock.seconds)
+
+
+def refresh(name: str, *, report: Report = silent) -> None:
+    """Compare the engine's state with the simulated cloud and the API server.
+
+    Raises ProblemsFound with one problem for each resource that is not as the engine left it.
+    """
+    home = home_of(name)
+    with locked(home):
+        record = control_plane.ensure_running(home, _existing(home), _tools(), report)
+        engine_state.clear_stale_locks(home)
+        arguments = ("--yes", "--skip-preview", "--expect-no-changes", "--stack", record.name)
+        run = pulumi_runs.run(home, "refresh", "refresh", *arguments, report=report)
+        if run.code != 0:
+            raise ProblemsFound(_changed(run, "differs from what the engine applied") or _errors(home, run, "refresh"))
+
+
+def down(name: str, *, force: bool = False, report: Report = silent) -> DownResult:
+    """Destroy the stack through the engine, prove that nothing is left, end every process and remove the folder.
+
+    Raises ProblemsFound, with the sandbox left running to look at, when the destroy fails or leaves something behind.
+    ``force`` ends and removes the sandbox without asking the engine.
+    """
+    home = home_of(name)
+    with locked(home):
+        if not home.folder.exists():
+            return DownResult(name, existed=False, destroyed=0, proven_empty=False)
+        record = Record.load(home)
+        _end_strays(home, record)
+        destroyed, proven = 0, False
+        if record is not None and not force:
+            destroyed, proven = _destroy(home, record, report)
+        report(Progress("down", "ending processes"))
+        _remove(home)
+        return DownResult(name, existed=True, destroyed=destroyed, proven_empty=proven)
+
+
+def _open(home: Home, time_scale: float) -> Record:
+    """Return the record of a sandbox to use, ending what killed commands left; a half-made one starts afresh."""
+    record = Record.load(home)
+    _end_strays(home, record)
+    if record is not None:
+        return record
+    if engine_state.exists(home):
+        raise EnvironmentProblem(
+            f"{home.record_file} is missing or unreadable, so the processes and ports of sandbox {home.name} are not "
+            f"known; `beamline sandbox down {home.name} --force` removes the sandbox"
+        )
+    if home.folder.exists():
+        _remove(home)
+    return Record(home.name, time_scale)
+
+
+def _existing(home: Home) -> Record:
+    record = Record.load(home)
+    if record is None:
+        raise EnvironmentProblem(f"there is no sandbox {home.name}; `beamline sandbox up {home.name}` makes one")
+    return record
+
+
+def _tools() -> dict[str, Path]:
+    return toolchain.ensure([*components.TOOLS, *project.TOOLS])
+
+
+def _apply(home: Home, record: Record, report: Report) -> pulumi_runs.Run:
+    """Preview and apply; both are needed for what ``pulumi up`` does, each with its own log."""
+    stack = ("--stack", record.name)
+    report(Progress("preview", "running the program"))
+    preview = pulumi_runs.run(home, "preview", "preview", *stack, report=report)
+    if preview.code != 0:
+        raise ProblemsFound(_errors(home, preview, "preview"))
+    standstill = Standstill(KubernetesApi(home, record), record.time_scale)
+    run = pulumi_runs.run(
+        home,
+        "apply",
+        *("up", "--yes", "--skip-preview", *stack),
+        report=report,
+        total=len(preview.steps),
+        keep_waiting=standstill.keep_waiting,
+    )
+    if run.code != 0:
+        # Once interrupted, the engine only tells that it was; the reasons were collected before.
+        engine = [] if run.interrupted else _errors(home, run, "up")
+        raise ProblemsFound([*engine, *(standstill.problems or diagnose(KubernetesApi(home, record)))])
+    return run
+
+
+def _apply_again(home: Home, record: Record, report: Report) -> pulumi_runs.Run:
+    """Apply unchanged inputs: a change now means that the program is not repeatable or the cluster has drifted."""
+    report(Progress("apply", "inputs unchanged; the engine must find nothing to change"))
+    arguments = ("--yes", "--skip-preview", "--expect-no-changes", "--stack", record.name)
+    run = pulumi_runs.run(home, "apply", "up", *arguments, report=report)
+    if run.code != 0:
+        raise ProblemsFound(_changed(run, "was changed by applying the same inputs again") or _errors(home, run, "up"))
+    return run
+
+
+def _destroy(home: Home, record: Record, report: Report) -> tuple[int, bool]:
+    """Destroy through the engine and prove it; return the number destroyed and whether there was anything to prove."""
+    count = engine_state.resource_count(home)
+    if count == 0 and not in_cloud(home.ledger) and not any(control_plane.running(record).values()):
+        return 0, False
+    record = control_plane.ensure_running(home, record, _tools(), report)
+    replace(record, applied="").save(home)
+    api = KubernetesApi(home, record)
+    if engine_state.exists(home):
+        engine_state.clear_stale_locks(home)
+        stack = ("--stack", record.name)
+        _ask(home, "state", "unprotect", "--all", "--yes", *stack)
+        run = pulumi_runs.run(home, "destroy", "destroy", "--yes", "--skip-preview", *stack, report=report, total=count)
+        if run.code != 0:
+            raise ProblemsFound([*_errors(home, run, "destroy"), *diagnose(api)])
+    report(Progress("down", "looking for anything left behind"))
+    deadline = time.monotonic() + _SETTLE_S
+    while left := [*in_cloud(home.ledger), *in_kubernetes(api)]:
+        if time.monotonic() > deadline:
+            raise ProblemsFound(left)
+        time.sleep(0.5)
+    return count, True
+
+
+def _remove(home: Home) -> None:
+    stubborn = control_plane.stop_all(home)
+    if stubborn:
+        pids = ", ".join(str(started.pid) for started in stubborn)
+        raise EnvironmentProblem(f"these processes of sandbox {home.name} would not end: {pids}; end them, then repeat")
+    shutil.rmtree(home.folder)
+
+
+def _end_strays(home: Home, record: Record | None) -> None:
+    """End what belongs to the sandbox and is not one of its recorded servers: a killed command's Pulumi and plugins."""
+    recorded = {
+        int(process["pid"])
+        for process in (record.processes.values() if record else ())
+        if alive(Started(int(process["pid"]), process["created_s"]))
+    }
+    stop([started for started in marked(home.folder) if started.pid not in recorded])
+
+
+def _ask(home: Home, *arguments: str) -> str:
+    try:
+        return pulumi_runs.ask(home, *arguments)
+    except subprocess.CalledProcessError as error:
+        raise EnvironmentProblem(f"pulumi {' '.join(arguments)} failed: {error.stderr.strip()}") from error
+
+
+def _errors(home: Home, run: pulumi_runs.Run, command: str) -> list[Problem]:
+    """Return the engine's errors; what it says about no resource ("update failed") only where it says nothing else."""
+    about = [error for error in run.errors if error.urn] or run.errors
+    return [
+        Problem(
+            rule="engine",
+            path=pulumi_runs.named(error.urn) if error.urn else f"pulumi {command}",
+            why=error.message,
+            remedy=f"the whole output is in {home.logs / f'pulumi-{command}.log'}",
+            source="Pulumi engine",
+        )
+        for error in about
+    ]
+
+
+def _changed(run: pulumi_runs.Run, why: str) -> list[Problem]:
+    return [
+        Problem(
+            rule="unexpected-change",
+            path=pulumi_runs.named(urn),
+            value=", ".join(properties) or None,
+            why=f"{why}: {operation}",
+            remedy="find out who changed it, or name the property in ignore_changes if it is not the stack's to own",
+            source="Pulumi engine",
+        )
+        for urn, (operation, properties) in run.steps.items()
+    ]
+
+
+def _accepted(api: KubernetesApi) -> list[Problem]:
+    """Return what is worth knowing about a cluster that the engine is content with.
+
+    The engine waits for what the stack tells it to wait for; what it let pass is a warning, except what can never work.
+    """
+    found = diagnose(api)
+    if any(problem.rule == SELECTS_NOTHING for problem in found):
+        raise ProblemsFound(found)
+    return [*(replace(problem, severity="warning") for problem in found), *missing_references(api)]
+
+
+class _Clock:
+    """Real seconds by part of a command."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.monotonic()
+
+    def lap(self, part: str) -> None:
+        now = time.monotonic()
+        self.seconds[part] = round(now - self._last, 1)
+        self._last = now
