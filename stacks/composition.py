@@ -6,7 +6,7 @@ five mistakes give five problems in one run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,6 @@ from stacks.catalog_files import Catalog
 from stacks.merging import Origins, merge, origin_of, without
 from stacks.problems import Problem
 from stacks.row_lookup import Rows, look_up
-from stacks.settings import Settings
 from stacks.spec import Preset
 from stacks.typing_problems import Path, located_problems
 
@@ -33,8 +32,12 @@ _NEEDS_CONTEXT = ("missing-key", "wrong-kind")
 
 @dataclass(frozen=True)
 class Composition:
-    """A preset that is complete and whose rows exist; ``set_aside`` lists the paths of overrides left out."""
+    """A preset that is complete and whose rows exist.
 
+    ``overrides`` are those that went in, ``set_aside`` lists the paths of those left out.
+    """
+
+    overrides: Mapping[str, Any]
     preset: Preset
     rows: Rows
     origins: Origins
@@ -42,8 +45,11 @@ class Composition:
 
     def settled(self, problem: Problem) -> bool:
         """Tell whether a finding is only about a value that stands in for one already reported."""
-        path = problem.path
-        return any(path == s or path.startswith(f"{s}.") or s.startswith(f"{path}.") for s in self.set_aside)
+        return _touches(problem.path, self.set_aside)
+
+
+def _touches(path: str, others: Collection[str]) -> bool:
+    return any(path == o or path.startswith(f"{o}.") or o.startswith(f"{path}.") for o in others)
 
 
 def allowed_overrides(overrides: Mapping[str, Any], where: str, problems: list[Problem]) -> dict[str, Any]:
@@ -93,9 +99,10 @@ def lay_over(
         tried = dict(origins)
         data = merge(base, overrides, tried, where)
         preset, rows, found = _tried(data, catalog)
-        problems += [_in_file(path, problem, tried) for path, problem in found]
+        new = [(path, problem) for path, problem in found if not _touches(problem.path, set_aside)]
+        problems += [replace(problem, where=origin_of(path, tried)) for path, problem in new]
         if preset and rows:
-            return Composition(preset, rows, tried, frozenset(set_aside))
+            return Composition(overrides, preset, rows, tried, frozenset(set_aside))
         cleaned = overrides
         for path, problem in found:
             cleaned = without(cleaned, path[:-1] if problem.rule in _NEEDS_CONTEXT else path)
@@ -115,13 +122,14 @@ def _tried(data: Mapping[str, Any], catalog: Catalog) -> tuple[Preset | None, Ro
     return preset, rows, [(tuple(p.path.split(".")), p) for p in problems]
 
 
-def _in_file(path: Path, problem: Problem, origins: Origins) -> Problem:
-    return problem if problem.where else replace(problem, where=origin_of(path, origins))
-
-
 def placed(problem: Problem, origins: Origins, stack_file: str) -> Problem:
-    """Say which file holds the value: the stack file for its own settings, else whoever set the path."""
+    """Say in which file a check's finding is to be corrected.
+
+    That is the stack file for its own settings and for everything its overrides touch, and where a value is missing
+    that an override made necessary; otherwise the preset that set the path.
+    """
     path = tuple(problem.path.split("."))
-    if path[0] in Settings.model_fields or path[0] not in Preset.model_fields:
-        return replace(problem, where=problem.where or stack_file)
-    return _in_file(path, problem, origins)
+    by_user = path[0] not in Preset.model_fields or any(
+        file == stack_file and (at[: len(path)] == path or path not in origins) for at, file in origins.items()
+    )
+    return replace(problem, where=problem.where or (stack_file if by_user else origin_of(path, origins)))

@@ -74,7 +74,7 @@ def resolve(stack: str, config: Mapping[str, str], *, where: str, applying: bool
     candidate = Candidate(
         stack=stack,
         settings=values,
-        overrides=overrides,
+        overrides=found.overrides,
         preset=found.preset,
         rows=found.rows,
         derived=derived,

@@ -247,6 +247,9 @@ class EngineRow(Sourced):
     moe_backends_by_compute_capability: dict[ComputeCapability, list[Text]] = Field(
         description="NVFP4 mixture-of-experts kernels that run on a compute capability."
     )
+    nvfp4_expert_parallel_failed_on: list[ComputeCapability] = Field(
+        description="Where NVFP4 experts under expert parallelism are reported to crash."
+    )
 
 
 class RouterPorts(Sourced):

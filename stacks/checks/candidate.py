@@ -16,7 +16,7 @@ __all__ = ["Candidate"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A stack under examination; ``settings`` holds the valid ones only, ``overrides`` is what the user wrote."""
+    """A stack under examination; ``settings`` holds the valid ones only, ``overrides`` the valid ones."""
 
     stack: str
     settings: Mapping[str, Any]

@@ -10,6 +10,7 @@ from stacks.problems import Problem
 
 __all__ = ["CHECKS"]
 
+_UPGRADE_WAITS_S = 3600
 NODE_RESERVE_GIB = 8
 """Host memory left for what else runs on a GPU node: seeding, device plugin, metrics agents."""
 
@@ -137,6 +138,22 @@ def local_ssd(c: Candidate) -> Iterator[Problem]:
     )
 
 
+def drain(c: Candidate) -> Iterator[Problem]:
+    """A node upgrade waits for running requests, but not for ever."""
+    grace = c.derived.termination_grace_s
+    if grace > _UPGRADE_WAITS_S:
+        yield Problem(
+            rule="drain-too-long",
+            path="serving.longest_request_s",
+            value=c.preset.serving.longest_request_s,
+            why=f"pods may take {grace} s to end; a node upgrade waits {_UPGRADE_WAITS_S} s and then cuts the requests",
+            allowed=f"up to {_UPGRADE_WAITS_S - grace + c.derived.engine_drain_s} where upgrades must not cut requests",
+            remedy="lower it, or accept that upgrades may cut the longest requests",
+            source="GKE docs, node upgrades: termination grace is respected for up to one hour",
+            severity="warning",
+        )
+
+
 def router_fits(c: Candidate) -> Iterator[Problem]:
     """The router's pod must fit a system node beside what GKE runs there."""
     machine, sizing = c.rows.system.machine, c.rows.release.sizing
@@ -152,4 +169,4 @@ def router_fits(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (weights_fit, context_fits, nodes, host_memory, local_ssd, router_fits)
+CHECKS = (weights_fit, context_fits, nodes, host_memory, local_ssd, drain, router_fits)

@@ -12,19 +12,21 @@ from stacks.spec import Bucket
 
 __all__ = ["CHECKS"]
 
-_STACK_NAME = re.compile(r"^[a-z][a-z0-9-]{0,17}[a-z0-9]$|^[a-z]$")
+_LONGEST_NAME = 30 - len("beamline-") - len("-weights")
+"""Google's limit for a service account id, less what the stack puts around its own name."""
+_STACK_NAME = re.compile(rf"[a-z]([a-z0-9-]{{0,{_LONGEST_NAME - 2}}}[a-z0-9])?")
 
 
 def stack_name(c: Candidate) -> Iterator[Problem]:
     """The stack's name is part of every resource name, and service account ids end at 30 characters."""
-    if not _STACK_NAME.match(c.stack):
+    if not _STACK_NAME.fullmatch(c.stack):
         yield Problem(
             rule="stack-name",
             path="stack",
             value=c.stack,
-            why="resource names start with it; Google takes lower-case letters, digits and hyphens, and 30 characters "
-            "for a service account",
-            allowed="1 to 19 characters a-z, 0-9, -; a letter first, no hyphen last",
+            why="every resource is named after it: Google takes lower-case letters, digits and hyphens, and "
+            "beamline-<stack>-weights, a service account, may have 30 characters",
+            allowed=f"1 to {_LONGEST_NAME} lower-case letters, digits and hyphens; a letter first, no hyphen last",
             remedy="choose another stack name",
             source="IAM docs, service account ids",
         )

@@ -12,6 +12,18 @@ from stacks.problems import Problem
 
 __all__ = ["CHECKS"]
 
+_TAKEN = tuple(
+    (IPv4Network(network), words)
+    for network, words in (
+        ("0.0.0.0/8", "0.0.0.0/8, which means this host"),
+        ("127.0.0.0/8", "127.0.0.0/8, the loopback range"),
+        ("169.254.0.0/16", "169.254.0.0/16, where the metadata server is"),
+        ("172.17.0.0/16", "172.17.0.0/16, which GKE's nodes use themselves"),
+        ("224.0.0.0/4", "224.0.0.0/4, the multicast range"),
+    )
+)
+_SMALLEST_SERVICES_PREFIX = 27
+"""32 addresses: GKE's own services take about a dozen, the stack's a handful."""
 _KEYS = ("nodes_cidr", "pods_cidr", "services_cidr", "proxy_only_cidr")
 _SURGE_NODES = 1
 """An upgrade adds a node per pool before it removes one."""
@@ -41,6 +53,24 @@ def valid(c: Candidate) -> Iterator[Problem]:
                 allowed="such as 10.0.0.0/20",
                 remedy="write the network address with its prefix length",
                 source="RFC 4632",
+            )
+
+
+def assignable(c: Candidate) -> Iterator[Problem]:
+    """Some ranges mean something else on every host."""
+    for key, network in _ranges(c).items():
+        if network is None:
+            continue
+        taken = next((words for other, words in _TAKEN if network.overlaps(other)), None)
+        if taken:
+            yield Problem(
+                rule="cidr-taken",
+                path=f"network.{key}",
+                value=str(network),
+                why=f"it overlaps {taken}",
+                allowed="private ranges, such as 10.0.0.0/8, 172.16.0.0/12 (less 172.17.0.0/16) and 192.168.0.0/16",
+                remedy="move it to a private range",
+                source="VPC docs, prohibited IPv4 subnet ranges; GKE docs, VPC-native clusters",
             )
 
 
@@ -100,6 +130,21 @@ def nodes_range(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def services_range(c: Candidate) -> Iterator[Problem]:
+    """Every Service takes one address, those of GKE and of the metrics collection too."""
+    network = _ranges(c)["services_cidr"]
+    if network is not None and network.prefixlen > _SMALLEST_SERVICES_PREFIX:
+        yield Problem(
+            rule="services-range",
+            path="network.services_cidr",
+            value=str(network),
+            why=f"{network.num_addresses} addresses do not last for the services of GKE and of the stack",
+            allowed=f"/{_SMALLEST_SERVICES_PREFIX} or larger",
+            remedy="widen the range; it cannot be changed later",
+            source="GKE docs, VPC-native clusters; the limit is ours",
+        )
+
+
 def proxy_only(c: Candidate) -> Iterator[Problem]:
     """Regional gateways run on proxies in a subnet of their own, /26 or larger."""
     network = _ranges(c)["proxy_only_cidr"]
@@ -115,4 +160,4 @@ def proxy_only(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (valid, disjoint, pods_range, nodes_range, proxy_only)
+CHECKS = (valid, assignable, disjoint, pods_range, nodes_range, services_range, proxy_only)

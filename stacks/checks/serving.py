@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate
 from stacks.problems import Problem
+from stacks.spec import Bucket
 
 __all__ = ["CHECKS"]
 
@@ -61,6 +62,25 @@ def expert_parallel(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def weights_named(c: Candidate) -> Iterator[Problem]:
+    """Another checkpoint lies elsewhere; with the preset's place the engine would serve the old one, silently."""
+    wanted = c.overrides.get("model", {})
+    if not {"name", "checkpoint"} & wanted.keys() or {"prefix", "repository"} & wanted.get("weights", {}).keys():
+        return
+    key = "checkpoint" if "checkpoint" in wanted else "name"
+    weights = c.preset.model.weights
+    place = f"{weights.bucket}/{weights.prefix}" if isinstance(weights, Bucket) else weights.repository
+    yield Problem(
+        rule="weights-not-named",
+        path=f"model.{key}",
+        value=wanted[key],
+        why=f"the weights are still the preset's, from {place}; the engine would serve those, whatever they are",
+        allowed="another checkpoint together with the place of its weights",
+        remedy="set model.weights in the overrides as well: prefix for a bucket, repository and revision for the hub",
+        source="vLLM 0.33.0 takes the precision from the weights it finds",
+    )
+
+
 def precision_on_gpu(c: Candidate) -> Iterator[Problem]:
     """A quantized checkpoint needs tensor cores that can read it."""
     gpu = c.rows.hardware.gpu
@@ -77,6 +97,26 @@ def precision_on_gpu(c: Candidate) -> Iterator[Problem]:
                 remedy="choose an allowed checkpoint or other hardware",
                 source=gpu.source,
             )
+
+
+def nvfp4_experts(c: Candidate) -> Iterator[Problem]:
+    """NVFP4 experts spread by expert parallelism have failed where they run spread by tensor parallelism."""
+    capability = c.rows.hardware.gpu.compute_capability
+    if (
+        c.rows.checkpoint.precision == "nvfp4"
+        and c.preset.serving.shape.expert_parallel
+        and capability in c.rows.engine.nvfp4_expert_parallel_failed_on
+    ):
+        yield Problem(
+            rule="nvfp4-expert-parallel",
+            path="serving.shape.expert_parallel",
+            value=True,
+            why=f"NVFP4 experts with expert parallelism have crashed on compute capability {capability}",
+            allowed="false, until a newer engine is known to run it",
+            remedy="set it to false: tensor parallelism splits the experts too",
+            source=c.rows.engine.source,
+            severity="warning",
+        )
 
 
 def moe_backend(c: Candidate) -> Iterator[Problem]:
@@ -167,6 +207,21 @@ def gateway(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def scorers(c: Candidate) -> Iterator[Problem]:
+    """A router without scorers sends requests anywhere."""
+    weights = c.preset.serving.router.scorers
+    if not any((weights.prefix_cache, weights.queue, weights.kv_cache_utilization)):
+        yield Problem(
+            rule="no-scorer",
+            path="serving.router.scorers",
+            value=0,
+            why="every scorer has weight 0, so the router would choose replicas at random",
+            allowed="at least one weight above 0",
+            remedy="give a scorer a weight; llm-d's guides use prefix_cache 3, queue 2, kv_cache_utilization 2",
+            source="llm-d-router v0.10.0, scheduling profiles",
+        )
+
+
 def namespace(c: Candidate) -> Iterator[Problem]:
     """The stack creates its namespace; system ones are not its own."""
     name = c.preset.serving.namespace
@@ -203,11 +258,14 @@ def image_arch(c: Candidate) -> Iterator[Problem]:
 CHECKS = (
     tensor_parallel,
     expert_parallel,
+    weights_named,
     precision_on_gpu,
+    nvfp4_experts,
     moe_backend,
     speculation,
     batch,
     gateway,
+    scorers,
     namespace,
     image_arch,
 )
