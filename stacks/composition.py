@@ -19,9 +19,9 @@ from stacks.row_lookup import Rows, look_up
 from stacks.spec import Preset
 from stacks.typing_problems import Path, located_problems
 
-__all__ = ["Composition", "allowed_overrides", "check_alone", "lay_over", "placed"]
+__all__ = ["PRESETS_OWN", "Composition", "allowed_overrides", "check_alone", "lay_over", "placed"]
 
-_PRESETS_OWN = {
+PRESETS_OWN = {
     "description": "what a preset says about itself; a stack file has comments",
     "evidence": "what is known about a preset; a stack that could add to it would vouch for itself",
     "extends": "how presets are built; a stack file chooses one by its preset key",
@@ -60,15 +60,15 @@ def allowed_overrides(overrides: Mapping[str, Any], where: str, problems: list[P
             path=key,
             value=overrides[key],
             why=f"this is {why}",
-            allowed=", ".join(sorted(set(Preset.model_fields) - set(_PRESETS_OWN))),
+            allowed=", ".join(sorted(set(Preset.model_fields) - set(PRESETS_OWN))),
             remedy="remove it, or write a preset of your own under stacks/presets that extends this one",
             where=where,
             source="stacks/composition.py",
         )
-        for key, why in _PRESETS_OWN.items()
+        for key, why in PRESETS_OWN.items()
         if key in overrides
     ]
-    return {key: value for key, value in overrides.items() if key not in _PRESETS_OWN}
+    return {key: value for key, value in overrides.items() if key not in PRESETS_OWN}
 
 
 def check_alone(overrides: Mapping[str, Any], where: str) -> list[Problem]:
