@@ -1,4 +1,4 @@
-"""Kubernetes objects must go to the cluster the program made, and survive a change of its credentials."""
+"""Resources go to the project and cluster that the program names, and survive a change of credentials."""
 
 from __future__ import annotations
 
@@ -10,19 +10,24 @@ from policies.rule import Finding, Rule
 __all__ = ["RULES"]
 
 _PROVIDER = "pulumi:providers:kubernetes"
+_EXPLICIT = {
+    "gcp": "a gcp.Provider with this stack's project",
+    "kubernetes": "a kubernetes.Provider built from this stack's cluster",
+}
+"""Package -> the provider its resources need."""
 
 
 def _default_provider(graph: Graph) -> Iterator[Finding]:
     for resource in graph.resources:
-        explicit = resource.provider and not resource.provider.rpartition("::")[2].startswith("default")
-        if resource.custom and resource.type.startswith("kubernetes:") and not explicit:
-            kind = resource.type.rpartition(":")[2]
+        package, _, kind = resource.type.partition(":")
+        is_explicit = resource.provider and not resource.provider.rpartition("::")[2].startswith("default")
+        if resource.custom and package in _EXPLICIT and not is_explicit:
             yield Finding(
-                path=f"{kind}/{resource.name}.provider",
+                path=f"{kind.rpartition(':')[2]}/{resource.name}.provider",
                 urn=resource.urn,
                 value=resource.provider or None,
-                detail="the object has no provider of its own",
-                allowed="a kubernetes.Provider built from this stack's cluster",
+                detail="no provider was chosen for it",
+                allowed=_EXPLICIT[package],
             )
 
 
@@ -41,8 +46,8 @@ def _cluster_identifier(graph: Graph) -> Iterator[Finding]:
 RULES = (
     Rule(
         id="default-provider",
-        why="Pulumi would apply it with whatever kubeconfig is current on the machine that runs `up`",
-        remedy="pass ResourceOptions(provider=...) with the cluster's provider",
+        why="Pulumi would use whatever project or kubeconfig is current on the machine that runs `up`",
+        remedy="pass the provider down: ResourceOptions(parent=self) inherits it from the component",
         source="Pulumi docs, default and explicit providers",
         find=_default_provider,
     ),

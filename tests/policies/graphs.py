@@ -15,6 +15,7 @@ Bodies = dict[str, dict[str, Any]]
 ROOT = "urn:pulumi:t::beamline::pulumi:pulumi:Stack::beamline-t"
 COMPONENT = "urn:pulumi:t::beamline::beamline:stack:InferenceStack::t"
 PROVIDER = "urn:pulumi:t::beamline::beamline:stack:InferenceStack$pulumi:providers:kubernetes::cluster"
+GOOGLE = "urn:pulumi:t::beamline::beamline:stack:InferenceStack$pulumi:providers:gcp::google"
 
 _OBJECTS = """
 Namespace: {apiVersion: v1, kind: Namespace, metadata: {name: qwen}}
@@ -130,7 +131,7 @@ def graph_of(bodies: Bodies, *more: Resource) -> Graph:
             {"clusterIdentifier": "p/z/c", "kubeconfig": Secret("{}")},
             urn=PROVIDER,
         ),
-        resource("gcp:container/nodePool:NodePool", "gpu", copy.deepcopy(_NODE_POOL)),
+        resource("gcp:container/nodePool:NodePool", "gpu", copy.deepcopy(_NODE_POOL), provider=GOOGLE),
         *(registered(body) for body in bodies.values()),
     ]
     by_urn = {each.urn: each for each in (*resources, *more)}

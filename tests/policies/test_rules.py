@@ -13,7 +13,17 @@ from beamline.engine.graph import Graph
 from beamline.engine.values import UNKNOWN, Secret
 from policies import RULES, rule_problems
 from stacks import to_text
-from tests.policies.graphs import PROVIDER, ROOT, graph_of, registered, resource, sound, sound_bodies, with_values
+from tests.policies.graphs import (
+    GOOGLE,
+    PROVIDER,
+    ROOT,
+    graph_of,
+    registered,
+    resource,
+    sound,
+    sound_bodies,
+    with_values,
+)
 
 CASES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text())
 
@@ -54,6 +64,11 @@ REGISTRATIONS: dict[str, tuple[Graph, Graph, tuple[str, str]]] = {
         _namespace(provider=""),
         _namespace(),
         ("default-provider", "Namespace/qwen.provider"),
+    ),
+    "a cloud resource without a provider": (
+        graph_of(sound_bodies(), resource("gcp:compute/network:Network", "vpc", {})),
+        graph_of(sound_bodies(), resource("gcp:compute/network:Network", "vpc", {}, provider=GOOGLE)),
+        ("default-provider", "Network/vpc.provider"),
     ),
     "an object with Pulumi's default provider": (
         _namespace(provider=DEFAULT_PROVIDER),

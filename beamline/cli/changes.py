@@ -1,0 +1,67 @@
+"""``--set key=value``: one value of a stack, changed for one run.
+
+A key that is a setting (``project``, ``zone``) changes the setting; any other key is a path into the preset and lands
+in ``overrides``, where the same checks wait for it as for a stack file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+import yaml
+
+from stacks.settings import NAMESPACE, Settings
+from stacks.spec import Preset
+from stacks.typing_problems import nearest
+
+__all__ = ["Change", "apply", "parse_change"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One assignment: dotted path as typed, and the value as YAML reads it."""
+
+    path: str
+    value: Any
+
+    def covers(self, path: str) -> bool:
+        """Tell whether a problem at ``path`` is about this value."""
+        own = self.path.removeprefix("overrides.")
+        bare = path.removeprefix(f"{NAMESPACE}:").removeprefix("overrides.")
+        return bare == own or bare.startswith((f"{own}.", f"{own}["))
+
+
+def parse_change(text: str) -> Change:
+    """Read ``key=value``; anything else is wrong usage."""
+    path, equals, value = text.partition("=")
+    if not equals or not all(path.split(".")):
+        raise typer.BadParameter(f"{text!r} is not of the form key=value, such as serving.shape.replicas=2")
+    try:
+        return Change(path, yaml.safe_load(value))
+    except yaml.YAMLError as error:
+        raise typer.BadParameter(f"the value of {path} is not YAML: {' '.join(str(error).split())}") from error
+
+
+def apply(change: Change, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``config``, a stack file's section, with the change in it."""
+    path = change.path.split(".")
+    if not _is_setting(path[0]):
+        path = ["overrides", *path]
+    return _with({**config}, [f"{NAMESPACE}:{path[0]}", *path[1:]], change.value)
+
+
+def _is_setting(first: str) -> bool:
+    """Tell settings from sections of the preset; a misspelt word belongs where the nearest known one does."""
+    if first in Settings.model_fields or first in Preset.model_fields:
+        return first in Settings.model_fields
+    return nearest(first, [*Settings.model_fields, *Preset.model_fields]) in Settings.model_fields
+
+
+def _with(data: dict[str, Any], path: list[str], value: Any) -> dict[str, Any]:
+    if len(path) == 1:
+        return {**data, path[0]: value}
+    inner = data.get(path[0])
+    return {**data, path[0]: _with(dict(inner) if isinstance(inner, Mapping) else {}, path[1:], value)}

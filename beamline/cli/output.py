@@ -1,0 +1,86 @@
+"""Where text goes: results to stdout, progress to stderr.
+
+On a terminal, results are as wide as the terminal and fold. Into a pipe or a file they are as wide as they are: nothing
+is cut, nothing depends on the machine, and lines do not end in blanks.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["counting", "heading", "said", "show", "show_json", "table", "tell", "working"]
+
+_UNBOUNDED = 100_000
+"""Columns of a console that must never wrap."""
+
+
+def show(*parts: RenderableType) -> None:
+    """Write a result for people."""
+    if sys.stdout.isatty():
+        Console(file=sys.stdout).print(*parts, sep="\n", highlight=False)
+        return
+    text = io.StringIO()
+    console = Console(file=text, width=_UNBOUNDED, color_system=None, force_terminal=False, legacy_windows=False)
+    console.print(*parts, sep="\n", highlight=False)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
+
+
+def show_json(data: Any) -> None:
+    """Write a result for programs: one JSON document, keys in their own order."""
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def said(text: str) -> Text:
+    """Return text of others as it is: its brackets are not markup."""
+    return Text(text, overflow="fold")
+
+
+def heading(text: str) -> Text:
+    """Return the line above a section."""
+    return Text(f"\n{text}", style="bold")
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> Table:
+    """Return a table of plain cells; columns named in ``right`` hold numbers."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for column in columns:
+        made.add_column(column, overflow="fold", justify="right" if column in right else "left")
+    for row in rows:
+        made.add_row(*(said(cell) for cell in row))
+    return made
+
+
+def tell(text: str) -> None:
+    """Write one line of progress, or of trouble with the machine."""
+    Console(file=sys.stderr, soft_wrap=True).print(said(text), highlight=False)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show a spinner while something takes its time; a stderr that is no terminal stays quiet."""
+    console = Console(file=sys.stderr)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(said(what)):
+        yield
+
+
+@contextmanager
+def counting(what: str, total: int) -> Iterator[Progress]:
+    """Show a bar over ``total`` steps; advance it with ``progress.advance(progress.task_ids[0])``."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    console = Console(file=sys.stderr)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        progress.add_task(what, total=total)
+        yield progress

@@ -1,0 +1,58 @@
+"""From a selected stack to its resource graph, in this process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from beamline.cli.selection import Selection
+from stacks import ProblemsFound, StackSpec, ordered, resolve
+from stacks.problems import Problem
+from stacks.settings import NAMESPACE, STACKS_DIR, pulumi_config
+
+if TYPE_CHECKING:
+    from beamline.engine.graph import Graph
+
+__all__ = ["CHECKOUT", "Plan", "plan_stack", "resolved"]
+
+CHECKOUT = STACKS_DIR.parent
+"""The folder of the Pulumi program."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is known of a stack: everything, or, when it has errors, only the problems."""
+
+    selection: Selection
+    spec: StackSpec | None
+    graph: Graph | None
+    problems: tuple[Problem, ...]
+
+
+def resolved(selection: Selection) -> StackSpec:
+    """Return the checked stack; raises ``ProblemsFound``."""
+    try:
+        return resolve(selection.name, pulumi_config(selection.config), where=selection.where, applying=False)
+    except ProblemsFound as found:
+        raise ProblemsFound(selection.blamed(found.problems)) from found
+
+
+def plan_stack(selection: Selection) -> Plan:
+    """Check the stack and run the program; never raises for what is wrong with the stack."""
+    try:
+        spec = resolved(selection)
+    except ProblemsFound as found:
+        return Plan(selection, None, None, tuple(found.problems))
+    problems = selection.blamed(spec.problems)
+    try:
+        graph = _graph(selection)
+    except ProblemsFound as found:
+        return Plan(selection, spec, None, tuple(ordered([*problems, *selection.blamed(found.problems)])))
+    return Plan(selection, spec, graph, tuple(ordered(problems)))
+
+
+def _graph(selection: Selection) -> Graph:
+    # Pulumi and its SDKs take a second to import; a stack with mistakes is answered without.
+    from beamline.engine import run_program  # noqa: PLC0415
+
+    return run_program(CHECKOUT, project=NAMESPACE, stack=selection.name, config=selection.config)

@@ -1,0 +1,125 @@
+"""Which stack a verb is about: a stack file by name or path, or a preset with placeholder settings, plus ``--set``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from beamline.cli.changes import Change, apply
+from beamline.cli.completion import stack_names
+from stacks.cloud import PLACEHOLDER_PROJECT
+from stacks.preset_files import preset_names
+from stacks.problems import Problem, ProblemsFound
+from stacks.settings import NAMESPACE, read_stack_file, stack_file
+from stacks.typing_problems import nearest
+from stacks.yaml_files import shown
+
+__all__ = ["Selection", "select", "select_preset", "stack_name"]
+
+_PLACEHOLDERS = {"project": PLACEHOLDER_PROJECT, "region": "us-central1", "zone": "us-central1-b"}
+"""What a preset is planned with; the shipped stack files say the same."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A stack that was asked for, not yet checked.
+
+    ``config`` is a stack file's section, keys with their namespace; ``file`` is None for a preset.
+    """
+
+    name: str
+    config: dict[str, Any]
+    where: str
+    file: Path | None = None
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def preset(self) -> str | None:
+        """The preset it names, if it names one."""
+        found = self.config.get(f"{NAMESPACE}:preset")
+        return found if isinstance(found, str) else None
+
+    def blamed(self, problems: Sequence[Problem]) -> list[Problem]:
+        """Return the problems, those about a value from ``--set`` naming it as their place."""
+        return [self._blamed(problem) for problem in problems]
+
+    def _blamed(self, problem: Problem) -> Problem:
+        for change in self.changes:
+            if problem.where == self.where and change.covers(problem.path):
+                return replace(problem, where=f"--set {change.path}")
+        return problem
+
+
+def select(asked: str, changes: Sequence[Change] = ()) -> Selection:
+    """Return the stack or preset that is asked for, with changes laid over it; raises ``ProblemsFound``."""
+    return _changed(_by_path(asked) if _is_path(asked) else _by_name(asked), changes)
+
+
+def select_preset(name: str, changes: Sequence[Change] = ()) -> Selection:
+    """Return a preset as a stack of the same name, with placeholder settings."""
+    settings = {f"{NAMESPACE}:{key}": value for key, value in {"preset": name, **_PLACEHOLDERS}.items()}
+    return _changed(Selection(name, settings, f"preset {name}"), changes)
+
+
+def stack_name(asked: str) -> str:
+    """Return the name of a stack that is asked for by name or by path."""
+    return Path(asked).name.removeprefix("Pulumi.").removesuffix(".yaml") if _is_path(asked) else asked
+
+
+def _changed(selection: Selection, changes: Sequence[Change]) -> Selection:
+    config = selection.config
+    for change in changes:
+        config = apply(change, config)
+    return replace(selection, config=config, changes=tuple(changes))
+
+
+def _is_path(asked: str) -> bool:
+    return os.sep in asked or asked.endswith((".yaml", ".yml"))
+
+
+def _by_path(asked: str) -> Selection:
+    path = Path(asked)
+    name = stack_name(asked)
+    if path.exists() and path.name != f"Pulumi.{name}.yaml":
+        raise ProblemsFound(
+            [
+                Problem(
+                    rule="stack-file-name",
+                    path="stack",
+                    value=path.name,
+                    why="the file's name says which stack it is; Pulumi reads no other, and resources carry its name",
+                    allowed="Pulumi.<stack>.yaml",
+                    remedy=f"rename it to Pulumi.{path.stem}.yaml",
+                    where=asked,
+                    source="Pulumi docs, stack settings file",
+                )
+            ]
+        )
+    file = path.resolve() if path.exists() else path
+    return Selection(name, read_stack_file(file), shown(file), file)
+
+
+def _by_name(asked: str) -> Selection:
+    if asked in stack_names():
+        file = stack_file(asked)
+        return Selection(asked, read_stack_file(file), shown(file), file)
+    if asked in preset_names():
+        return select_preset(asked)
+    raise ProblemsFound([_unknown(asked)])
+
+
+def _unknown(asked: str) -> Problem:
+    guess = nearest(asked, [*stack_names(), *preset_names()])
+    return Problem(
+        rule="unknown-stack",
+        path="stack",
+        value=asked,
+        why=f"there is no stack or preset {asked!r}" + (f"; did you mean {guess!r}?" if guess else ""),
+        allowed=f"stacks: {', '.join(stack_names()) or 'none'}; presets: {', '.join(preset_names())}; or a path",
+        remedy=f"write {guess!r}" if guess else f"write an existing name, or create stacks/Pulumi.{asked}.yaml",
+        where="stacks",
+        source="stacks, stacks/presets",
+    )
