@@ -1,4 +1,4 @@
-"""Imports go one way (docs/design.md): which room may import which, and who may speak Pulumi; no private names across."""
+"""Imports go one way (docs/design.md): which room may import which, who may speak Pulumi, no private names across."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ def test_imports_go_one_way() -> None:
     assert list(violations(CHECKOUT)) == []
 
 
+_OF_POLICIES = ", ".join(sorted(ARROWS["policies"]))
+
 WRONG = {
     "a room that is further up": (
         "stacks/x.py",
@@ -63,7 +65,7 @@ WRONG = {
     "a part of a room of which only other parts are open": (
         "policies/x.py",
         "from beamline.engine.runner import run_program",
-        f"policies/x.py:1 imports beamline.engine.runner.run_program; policies may import {', '.join(sorted(ARROWS['policies']))}",
+        f"policies/x.py:1 imports beamline.engine.runner.run_program; policies may import {_OF_POLICIES}",
     ),
     "an import inside a function": (
         "beamline/registry/x.py",
