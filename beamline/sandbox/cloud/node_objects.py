@@ -1,0 +1,229 @@
+"""Node objects as GKE's instances register them: names, labels, taints, and what the machine has.
+
+Labels are those of real GKE nodes of 2024 to 2026. Annotations ``sandbox.beamline.dev/*`` are the simulation's own: the
+simulated kubelets read from them when the node is up and what it then reports.
+"""
+
+import ipaddress
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from beamline.sandbox.cloud.allocatable import node_resources
+from beamline.sandbox.cloud.machines import Machine, machine, region_of
+from beamline.sandbox.cloud.names import hashed, last
+
+__all__ = ["GPU_TAINT", "NodeTemplate", "desired_nodes", "has_own_driver", "labels", "node_metadata", "taints"]
+
+GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+_DEFAULT_BOOT_DISK_GB = 100
+_DEFAULT_MAX_PODS = 110
+
+_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "PREFER_NO_SCHEDULE": "PreferNoSchedule", "NO_EXECUTE": "NoExecute"}
+_NAME_PARTS = 32
+"""Characters that GKE leaves for cluster and pool in a node's name; the cluster's is cut."""
+_RECREATING = (
+    "machineType", "diskType", "diskSizeGb", "bootDisk", "imageType", "kubeletConfig", "linuxNodeConfig", "gcfsConfig",
+    "gvnic", "containerdConfig", "workloadMetadataConfig", "tags", "loggingVariant",
+)  # fmt: skip
+"""Parts of nodeConfig that GKE changes by making new instances."""
+
+
+@dataclass(frozen=True)
+class NodeTemplate:
+    """What all nodes of a pool have in common."""
+
+    cluster: str
+    pool: str
+    pool_id: str
+    created: str
+    project: str
+    version: str
+    config: Mapping[str, Any]
+    machine: Machine
+    max_pods: int
+    private: bool
+    identity: bool
+    """The cluster has Workload Identity and the pool serves its metadata."""
+    gpu_taint: bool
+    """GKE adds its taint: the pool has GPUs and the cluster has a pool without."""
+
+    @classmethod
+    def of(
+        cls, pool: Mapping[str, Any], *, pool_id: str, created: str, cluster: Mapping[str, Any], project: str,
+        version: str, gpu_taint: bool,
+    ) -> "NodeTemplate":  # fmt: skip
+        """Build the template from a pool's and its cluster's inputs."""
+        config = pool.get("nodeConfig") or {}
+        found = machine(config.get("machineType", "e2-medium"))
+        if found is None:
+            raise KeyError(config["machineType"])
+        private = (pool.get("networkConfig") or {}).get("enablePrivateNodes")
+        if private is None:
+            private = (cluster.get("privateClusterConfig") or {}).get("enablePrivateNodes", False)
+        return cls(
+            cluster=cluster["name"],
+            pool=pool["name"],
+            pool_id=pool_id,
+            created=created,
+            project=project,
+            version=version,
+            config=config,
+            machine=found,
+            max_pods=pool.get("maxPodsPerNode") or cluster.get("defaultMaxPodsPerNode") or _DEFAULT_MAX_PODS,
+            private=bool(private),
+            identity=bool(cluster.get("workloadIdentityConfig"))
+            and (config.get("workloadMetadataConfig") or {}).get("mode", "GKE_METADATA") == "GKE_METADATA",
+            gpu_taint=gpu_taint,
+        )
+
+
+def desired_nodes(template: NodeTemplate, counts: Mapping[str, int]) -> dict[str, str]:
+    """Return node name to zone for so many nodes per zone.
+
+    Names are the same at every call, so that a process that was killed half-way is continued by the next one; they
+    change with whatever makes GKE replace the instances.
+    """
+    pool = template.pool[: _NAME_PARTS - 8]
+    base = f"gke-{template.cluster[: _NAME_PARTS - len(pool)]}-{pool}"
+    seed = json.dumps([template.pool_id, template.created], sort_keys=True)
+    generation = json.dumps([template.version, {k: template.config.get(k) for k in _RECREATING}], sort_keys=True)
+    return {
+        f"{base}-{hashed(seed, 8)}-{hashed(f'{seed}{generation}{zone}{index}', 4)}": zone
+        for zone, count in counts.items()
+        for index in range(count)
+    }
+
+
+def node_metadata(template: NodeTemplate, name: str, zone: str, taken: Iterable[str], subnet: str) -> dict[str, Any]:
+    """Return the Node object to create. ``taken`` are addresses in use, ``subnet`` the nodes' range."""
+    resources = node_resources(
+        template.machine,
+        boot_disk_gib=_boot_disk(template.config)[1],
+        ephemeral_ssds=_ephemeral_ssds(template.config),
+        max_pods=template.max_pods,
+    )
+    family = template.machine.family
+    annotations = {
+        "kwok.x-k8s.io/node": "fake",
+        "sandbox.beamline.dev/simulated": "true",
+        "sandbox.beamline.dev/boot-s": f"{family.boot_s:g}",
+        "sandbox.beamline.dev/capacity": json.dumps(resources.capacity, sort_keys=True),
+        "sandbox.beamline.dev/allocatable": json.dumps(resources.allocatable, sort_keys=True),
+    }
+    if template.machine.gpus and has_own_driver(template.config):
+        annotations["sandbox.beamline.dev/driver-s"] = f"{family.driver_s:g}"
+    return {
+        "metadata": {"name": name, "labels": labels(template, name, zone), "annotations": annotations},
+        "spec": {"providerID": f"gce://{template.project}/{zone}/{name}", "taints": taints(template)},
+        "status": {
+            "addresses": [
+                {"type": "InternalIP", "address": _free_address(subnet, set(taken))},
+                {"type": "Hostname", "address": name},
+            ],
+            "nodeInfo": _node_info(template),
+        },
+    }
+
+
+def labels(template: NodeTemplate, name: str, zone: str) -> dict[str, str]:
+    """Return the labels GKE gives a node, and the pool's own."""
+    made, config, region = template.machine, template.config, region_of(zone) or ""
+    provisioning = "spot" if config.get("spot") else "preemptible" if config.get("preemptible") else "standard"
+    found = {
+        "beta.kubernetes.io/arch": "amd64",
+        "beta.kubernetes.io/instance-type": made.name,
+        "beta.kubernetes.io/os": "linux",
+        "cloud.google.com/gke-boot-disk": _boot_disk(config)[0],
+        "cloud.google.com/gke-container-runtime": "containerd",
+        "cloud.google.com/gke-cpu-scaling-level": str(made.vcpus),
+        "cloud.google.com/gke-logging-variant": config.get("loggingVariant", "DEFAULT"),
+        "cloud.google.com/gke-max-pods-per-node": str(template.max_pods),
+        "cloud.google.com/gke-memory-gb-scaling-level": str(made.memory_gib),
+        "cloud.google.com/gke-nodepool": template.pool,
+        "cloud.google.com/gke-os-distribution": "ubuntu" if "UBUNTU" in config.get("imageType", "") else "cos",
+        "cloud.google.com/gke-provisioning": provisioning,
+        "cloud.google.com/gke-stack-type": "IPV4",
+        "cloud.google.com/machine-family": made.family.name,
+        "cloud.google.com/private-node": str(template.private).lower(),
+        "failure-domain.beta.kubernetes.io/region": region,
+        "failure-domain.beta.kubernetes.io/zone": zone,
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/os": "linux",
+        "node.kubernetes.io/instance-type": made.name,
+        "topology.gke.io/zone": zone,
+        "topology.kubernetes.io/region": region,
+        "topology.kubernetes.io/zone": zone,
+    }
+    if provisioning != "standard":
+        found[f"cloud.google.com/gke-{provisioning}"] = "true"
+    if made.gpus:
+        found["cloud.google.com/gke-accelerator"] = made.family.gpu
+        driver = _driver(config)
+        if driver in ("DEFAULT", "LATEST"):
+            found["cloud.google.com/gke-gpu-driver-version"] = driver.lower()
+    if _ephemeral_ssds(config):
+        found["cloud.google.com/gke-ephemeral-storage-local-ssd"] = "true"
+    if (config.get("localNvmeSsdBlockConfig") or {}).get("localSsdCount"):
+        found["cloud.google.com/gke-local-nvme-ssd"] = "true"
+    if template.identity:
+        found["iam.gke.io/gke-metadata-server-enabled"] = "true"
+    return found | (config.get("labels") or {})
+
+
+def taints(template: NodeTemplate) -> list[dict[str, str]]:
+    """Return the pool's taints in Kubernetes' form, and GKE's own where it sets it."""
+    asked = [
+        {"key": taint["key"], "value": taint["value"], "effect": _EFFECTS[taint["effect"]]}
+        for taint in template.config.get("taints") or []
+    ]
+    if template.gpu_taint and not any(taint["key"] == GPU_TAINT["key"] for taint in asked):
+        asked.append(dict(GPU_TAINT))
+    return asked
+
+
+def has_own_driver(config: Mapping[str, Any]) -> bool:
+    """Tell whether GKE installs the GPU driver (it does unless told not to)."""
+    return _driver(config) != "INSTALLATION_DISABLED"
+
+
+def _driver(config: Mapping[str, Any]) -> str:
+    for accelerator in config.get("guestAccelerators") or []:
+        installation = accelerator.get("gpuDriverInstallationConfig") or {}
+        return str(installation.get("gpuDriverVersion", "DEFAULT"))
+    return "DEFAULT"
+
+
+def _boot_disk(config: Mapping[str, Any]) -> tuple[str, int]:
+    block = config.get("bootDisk") or {}
+    kind = config.get("diskType") or block.get("diskType") or "pd-balanced"
+    return str(kind), int(config.get("diskSizeGb") or block.get("sizeGb") or _DEFAULT_BOOT_DISK_GB)
+
+
+def _ephemeral_ssds(config: Mapping[str, Any]) -> int:
+    block = config.get("ephemeralStorageLocalSsdConfig") or config.get("ephemeralStorageConfig") or {}
+    return int(block.get("localSsdCount") or 0)
+
+
+def _free_address(subnet: str, taken: set[str]) -> str:
+    """Return the first address of the subnet that nobody has; Google keeps the first two and the last two."""
+    hosts = ipaddress.ip_network(subnet).hosts()
+    next(hosts)
+    return next(str(host) for host in hosts if str(host) not in taken)
+
+
+def _node_info(template: NodeTemplate) -> dict[str, str]:
+    return {
+        "architecture": "amd64",
+        "bootID": "",
+        "containerRuntimeVersion": "",
+        "kernelVersion": "",
+        "kubeProxyVersion": "",
+        "kubeletVersion": f"v{template.version}",
+        "machineID": "",
+        "operatingSystem": "linux",
+        "osImage": "Container-Optimized OS from Google (simulated)",
+        "systemUUID": last(template.pool_id),
+    }
