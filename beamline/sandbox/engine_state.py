@@ -53,6 +53,7 @@ def _latest(home: Home) -> dict[str, Any]:
 
 def _is_pulumi(pid: int) -> bool:
     try:
-        return "pulumi" in psutil.Process(pid).name()
+        process = psutil.Process(pid)
+        return "pulumi" in process.name() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False

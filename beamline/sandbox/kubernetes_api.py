@@ -59,6 +59,17 @@ class KubernetesApi:
             return []
         return found
 
+    def find(self, api_version: str, kind: str, namespace: str, name: str) -> Object | None:
+        """Return one object; None when there is none or its kind is not served."""
+        root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+        try:
+            served = self.get(root)["resources"]
+            plural = next(r["name"] for r in served if r["kind"] == kind and "/" not in r["name"])
+            scope = f"/namespaces/{namespace}" if namespace else ""
+            return self.get(f"{root}{scope}/{plural}/{name}")
+        except (NotFoundError, StopIteration):
+            return None
+
     def post(self, path: str, body: Mapping[str, Any]) -> Object:
         """Create one object."""
         return self._call("POST", f"{path}?fieldManager=beamline-sandbox", body)

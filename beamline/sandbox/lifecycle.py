@@ -17,11 +17,13 @@ from pathlib import Path
 from beamline import toolchain
 from beamline.sandbox import components, control_plane, engine_state, project, pulumi_runs
 from beamline.sandbox.diagnosis import SELECTS_NOTHING, diagnose
+from beamline.sandbox.engine_problems import change_problems, error_problems
 from beamline.sandbox.home import CHECKOUT, DEFAULT_TIME_SCALE, Home, Record, home_of, locked
 from beamline.sandbox.kubernetes_api import KubernetesApi
 from beamline.sandbox.leftovers import in_cloud, in_kubernetes
 from beamline.sandbox.processes import Started, alive, marked, stop
 from beamline.sandbox.progress import Progress, Report, silent
+from beamline.sandbox.recovery import bring_in_line
 from beamline.sandbox.references import missing_references
 from beamline.sandbox.standstill import Standstill
 from stacks.problems import EnvironmentProblem, Problem, ProblemsFound
@@ -88,6 +90,8 @@ def up(
         if not engine_state.exists(home):
             _ask(home, "stack", "select", name, "--create")
         inputs = project.fingerprint(home, name, program)
+        if not record.applied:
+            _recover(home, record, report)
         if record.applied == inputs:
             run = _apply_again(home, record, report)
         else:
@@ -112,7 +116,9 @@ def refresh(name: str, *, report: Report = silent) -> None:
         arguments = ("--yes", "--skip-preview", "--expect-no-changes", "--stack", record.name)
         run = pulumi_runs.run(home, "refresh", "refresh", *arguments, report=report)
         if run.code != 0:
-            raise ProblemsFound(_changed(run, "differs from what the engine applied") or _errors(home, run, "refresh"))
+            raise ProblemsFound(
+                change_problems(run, "differs from what the engine applied") or error_problems(home, run, "refresh")
+            )
 
 
 def down(name: str, *, force: bool = False, report: Report = silent) -> DownResult:
@@ -168,7 +174,7 @@ def _apply(home: Home, record: Record, report: Report) -> pulumi_runs.Run:
     report(Progress("preview", "running the program"))
     preview = pulumi_runs.run(home, "preview", "preview", *stack, report=report)
     if preview.code != 0:
-        raise ProblemsFound(_errors(home, preview, "preview"))
+        raise ProblemsFound(error_problems(home, preview, "preview"))
     standstill = Standstill(KubernetesApi(home, record), record.time_scale)
     run = pulumi_runs.run(
         home,
@@ -180,7 +186,7 @@ def _apply(home: Home, record: Record, report: Report) -> pulumi_runs.Run:
     )
     if run.code != 0:
         # Once interrupted, the engine only tells that it was; the reasons were collected before.
-        engine = [] if run.interrupted else _errors(home, run, "up")
+        engine = [] if run.interrupted else error_problems(home, run, "up")
         raise ProblemsFound([*engine, *(standstill.problems or diagnose(KubernetesApi(home, record)))])
     return run
 
@@ -191,8 +197,19 @@ def _apply_again(home: Home, record: Record, report: Report) -> pulumi_runs.Run:
     arguments = ("--yes", "--skip-preview", "--expect-no-changes", "--stack", record.name)
     run = pulumi_runs.run(home, "apply", "up", *arguments, report=report)
     if run.code != 0:
-        raise ProblemsFound(_changed(run, "was changed by applying the same inputs again") or _errors(home, run, "up"))
+        raise ProblemsFound(
+            change_problems(run, "was changed by applying the same inputs again") or error_problems(home, run, "up")
+        )
     return run
+
+
+def _recover(home: Home, record: Record, report: Report) -> None:
+    """Bring the state in line after an apply that did not succeed; nothing to do for a stack that is new."""
+    if engine_state.resource_count(home) == 0 and not engine_state.interrupted(home):
+        return
+    run = bring_in_line(home, KubernetesApi(home, record), record.name, report)
+    if run.code != 0:
+        raise ProblemsFound(error_problems(home, run, "refresh"))
 
 
 def _destroy(home: Home, record: Record, report: Report) -> tuple[int, bool]:
@@ -206,10 +223,12 @@ def _destroy(home: Home, record: Record, report: Report) -> tuple[int, bool]:
     if engine_state.exists(home):
         engine_state.clear_stale_locks(home)
         stack = ("--stack", record.name)
+        if engine_state.interrupted(home):
+            _recover(home, record, report)
         _ask(home, "state", "unprotect", "--all", "--yes", *stack)
         run = pulumi_runs.run(home, "destroy", "destroy", "--yes", "--skip-preview", *stack, report=report, total=count)
         if run.code != 0:
-            raise ProblemsFound([*_errors(home, run, "destroy"), *diagnose(api)])
+            raise ProblemsFound([*error_problems(home, run, "destroy"), *diagnose(api)])
     report(Progress("down", "looking for anything left behind"))
     deadline = time.monotonic() + _SETTLE_S
     while left := [*in_cloud(home.ledger), *in_kubernetes(api)]:
@@ -242,35 +261,6 @@ def _ask(home: Home, *arguments: str) -> str:
         return pulumi_runs.ask(home, *arguments)
     except subprocess.CalledProcessError as error:
         raise EnvironmentProblem(f"pulumi {' '.join(arguments)} failed: {error.stderr.strip()}") from error
-
-
-def _errors(home: Home, run: pulumi_runs.Run, command: str) -> list[Problem]:
-    """Return the engine's errors; what it says about no resource ("update failed") only where it says nothing else."""
-    about = [error for error in run.errors if error.urn] or run.errors
-    return [
-        Problem(
-            rule="engine",
-            path=pulumi_runs.named(error.urn) if error.urn else f"pulumi {command}",
-            why=error.message,
-            remedy=f"the whole output is in {home.logs / f'pulumi-{command}.log'}",
-            source="Pulumi engine",
-        )
-        for error in about
-    ]
-
-
-def _changed(run: pulumi_runs.Run, why: str) -> list[Problem]:
-    return [
-        Problem(
-            rule="unexpected-change",
-            path=pulumi_runs.named(urn),
-            value=", ".join(properties) or None,
-            why=f"{why}: {operation}",
-            remedy="find out who changed it, or name the property in ignore_changes if it is not the stack's to own",
-            source="Pulumi engine",
-        )
-        for urn, (operation, properties) in run.steps.items()
-    ]
 
 
 def _accepted(api: KubernetesApi) -> list[Problem]:
