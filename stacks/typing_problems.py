@@ -78,17 +78,28 @@ def _child(data: Any, part: str | int) -> Any:
     return None
 
 
-def _user_path(location: Sequence[str | int], data: Any, *, last_may_be_absent: bool) -> Path:
-    """Drop the union tags from Pydantic's location by walking the user's own data."""
+def _user_path(
+    location: Sequence[str | int], model: type[BaseModel], data: Any, *, last_may_be_absent: bool
+) -> Path:
+    """Drop the union tags from Pydantic's location: what follows a tagged union, and what the user's data lacks."""
     path: list[str | int] = []
+    whole, tag_follows = data, False
     for index, part in enumerate(location):
         is_last = index == len(location) - 1
         present = (isinstance(data, Mapping) and part in data) or (isinstance(data, list) and isinstance(part, int))
-        if not present and not (is_last and last_may_be_absent):
+        if tag_follows or not (present or (is_last and last_may_be_absent)):
+            tag_follows = False
             continue
         path.append(part)
         data = _child(data, part)
+        tag_follows = _is_union(model, tuple(path), whole)
     return tuple(path)
+
+
+def _is_union(model: type[BaseModel], path: Path, data: Any) -> bool:
+    """Tell whether the field at ``path`` holds one of several models."""
+    owners, key = _models_at(model, path[:-1], data), str(path[-1])
+    return any(len(_models_in(m.model_fields[key].annotation)) > 1 for m in owners if key in m.model_fields)
 
 
 def _found(value: object) -> str:
@@ -210,7 +221,7 @@ def _wrong_kind(value: Any, kinds: Sequence[str]) -> dict[str, Any]:
 def _one(error: ErrorDetails, model: type[Strict], data: Any, where: str) -> tuple[Path, Problem]:
     kind, location = error["type"], error["loc"]
     is_key = location[-1:] == ("[key]",)
-    path = _user_path(location[:-1] if is_key else location, data, last_may_be_absent=kind == "missing")
+    path = _user_path(location[:-1] if is_key else location, model, data, last_may_be_absent=kind == "missing")
     value: Any = data
     for part in path:
         value = _child(value, part)
