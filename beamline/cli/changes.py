@@ -13,6 +13,7 @@ from typing import Any
 import typer
 import yaml
 
+from stacks.problems import Problem
 from stacks.settings import NAMESPACE, Settings
 from stacks.spec import Preset
 from stacks.typing_problems import nearest
@@ -27,11 +28,12 @@ class Change:
     path: str
     value: Any
 
-    def covers(self, path: str) -> bool:
-        """Tell whether a problem at ``path`` is about this value."""
+    def caused(self, problem: Problem) -> bool:
+        """Tell whether a problem is about this value, or about a section that only this assignment named."""
         own = self.path.removeprefix("overrides.")
-        bare = path.removeprefix(f"{NAMESPACE}:").removeprefix("overrides.")
-        return bare == own or bare.startswith((f"{own}.", f"{own}["))
+        path = problem.path.removeprefix(f"{NAMESPACE}:").removeprefix("overrides.")
+        names_it = problem.rule == "unknown-key" and own.startswith(f"{path}.")
+        return path == own or path.startswith((f"{own}.", f"{own}[")) or names_it
 
 
 def parse_change(text: str) -> Change:

@@ -48,7 +48,7 @@ class Selection:
 
     def _blamed(self, problem: Problem) -> Problem:
         for change in self.changes:
-            if problem.where == self.where and change.covers(problem.path):
+            if problem.where == self.where and change.caused(problem):
                 return replace(problem, where=f"--set {change.path}")
         return problem
 

@@ -1,0 +1,80 @@
+"""JSON Schemas of what the verbs write: closed, so that a new or missing key is a decision and not an accident."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["CHECK", "LOCK", "PLAN", "PRESET", "PRESETS", "PROBLEMS", "RENDER"]
+
+TEXT = {"type": "string"}
+TEXTS = {"type": "array", "items": TEXT}
+COUNT = {"type": "integer", "minimum": 0}
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _list(item: Any) -> dict[str, Any]:
+    return {"type": "array", "items": item}
+
+
+def _or_null(kind: str) -> dict[str, Any]:
+    return {"type": [kind, "null"]}
+
+
+_PROBLEM = _object(
+    rule=TEXT,
+    path=TEXT,
+    why=TEXT,
+    remedy=TEXT,
+    value={},
+    allowed=TEXT,
+    where=TEXT,
+    source=TEXT,
+    severity={"enum": ["error", "warning", "note"]},
+)
+_PROBLEMS = _list(_PROBLEM)
+_STANDING = {"enum": ["measured", "documented", "derived", "unverified"]}
+_EVIDENCE = _list(_object(feature=TEXT, status=_STANDING, as_of=TEXT, source=TEXT, note=TEXT))
+_DERIVED = _list(_object(name=TEXT, value=_or_null("number"), unit=TEXT, formula=TEXT))
+_RESOURCE = _object(urn=TEXT, type=TEXT, name=TEXT, parent=TEXT, inputs={"type": "object"})
+_IN_SHORT = {
+    "preset": TEXT,
+    "description": TEXT,
+    "production": {"type": "boolean"},
+    "hardware": _object(machine_type=TEXT, nodes=COUNT, gpu=TEXT, gpus_per_node=COUNT),
+    "model": TEXT,
+    "precision": TEXT,
+    "evidence": {"type": "object", "propertyNames": _STANDING, "additionalProperties": COUNT},
+    "usd_per_hour": _or_null("number"),
+}
+
+PROBLEMS = _object(problems=_PROBLEMS)
+PRESETS = _object(presets=_list(_object(**_IN_SHORT)), problems=_PROBLEMS)
+PRESET = _object(**{**_IN_SHORT, "evidence": _EVIDENCE}, composition={"type": "object"}, derived=_DERIVED)
+PLAN = _object(
+    stack=TEXT,
+    preset=_or_null("string"),
+    problems=_PROBLEMS,
+    resources=_list(_RESOURCE),
+    derived=_DERIVED,
+    evidence=_EVIDENCE,
+)
+CHECK = _object(stacks=_list(_object(stack=TEXT, preset=_or_null("string"), problems=_PROBLEMS)))
+RENDER = _object(stack=TEXT, folder=TEXT, changed=TEXTS, unchanged=TEXTS, removed=TEXTS)
+LOCK = _object(
+    images=_list(
+        _object(
+            image=TEXT,
+            digest={"type": ["string", "null"], "pattern": "^sha256:[0-9a-f]{64}$"},
+            standing={"enum": ["new", "unchanged", "moved", "kept", "unresolved", "removed"]},
+        )
+    ),
+    problems=_PROBLEMS,
+)
