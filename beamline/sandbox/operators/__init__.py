@@ -1,0 +1,7 @@
+"""SIMULATED GKE controllers: they turn Gateways, routes, pools, policies and PodMonitorings into statuses.
+
+In a real cluster Google runs these controllers and a stack waits for what they report. Here they move nothing: no load
+balancer, no scraping. They judge references as GKE does (a class, a proxy-only subnet, a Service and its port) and
+write the conditions GKE writes, with its finalizer on Gateways, so that a stack that would hang or fail there does so
+here.
+"""
