@@ -131,14 +131,12 @@ class Cluster(pulumi.ComponentResource):
         )
         self.name = self.gke.name
         self.node_service_account = account.email
-        self.workload_pool = self.gke.workload_identity_config.apply(lambda config: str(config.workload_pool))
+        self.workload_pool = self.gke.workload_identity_config.workload_pool
+        endpoint = self.gke.control_plane_endpoints_config.dns_endpoint_config.endpoint
+        authority = self.gke.master_auth.cluster_ca_certificate  # only the cloud knows it: a preview stops here
         self.kubeconfig = pulumi.Output.secret(
-            pulumi.Output.all(self.gke.control_plane_endpoints_config, self.gke.master_auth).apply(
-                lambda known: kubeconfig(
-                    context=args["prefix"],
-                    endpoint=known[0].dns_endpoint_config.endpoint,
-                    ca_certificate=known[1].cluster_ca_certificate,
-                )
+            pulumi.Output.all(endpoint, authority).apply(
+                lambda known: kubeconfig(context=args["prefix"], endpoint=known[0], ca_certificate=known[1])
             )
         )
         self.register_outputs(

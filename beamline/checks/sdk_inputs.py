@@ -68,8 +68,14 @@ def _judge(value: Value, expected: Any, path: str) -> Iterator[_Mismatch]:
     if value is None or isinstance(value, Unknown) or Any in choices:
         return
     tries = [list(_judge_one(value, choice, path)) for choice in choices]
-    if tries and all(tries):
-        yield from min(tries, key=lambda found: (found[0].path == path, len(found)))  # the choice that went deepest
+    if not tries or not all(tries):
+        return
+    deeper = [found for found in tries if found[0].path != path]
+    if deeper or len(tries) == 1:
+        yield from min(deeper or tries, key=len)
+    else:
+        allowed = " or ".join(found[0].allowed for found in tries)
+        yield _Mismatch(path, value, f"{allowed} belongs here", allowed)
 
 
 def _judge_one(value: Value, expected: Any, path: str) -> Iterator[_Mismatch]:

@@ -1,0 +1,51 @@
+"""The kit's own program, planned in process: one graph per preset, made once per session."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from beamline.engine import Graph, Resource, run_program
+
+CHECKOUT = Path(__file__).parents[2]
+PRESETS = tuple(sorted(path.stem for path in (CHECKOUT / "stacks" / "presets").glob("*.yaml")))
+STACK = "dev"
+PLACE = {
+    "beamline:project": "your-project-id",
+    "beamline:region": "us-central1",
+    "beamline:zone": "us-central1-b",
+}
+ACCEPTED = {"g4-llmd-nvfp4": ["precision:nvfp4"]}
+
+
+def plan(preset: str, **settings: Any) -> Graph:
+    """Plan a preset with further settings of the stack file."""
+    return _plan(json.dumps({"preset": preset, "accept_unverified": ACCEPTED.get(preset, []), **settings}))
+
+
+@cache
+def _plan(settings: str) -> Graph:
+    own = {f"beamline:{key}": value for key, value in json.loads(settings).items()}
+    return run_program(CHECKOUT, project="beamline", stack=STACK, config={**PLACE, **own})
+
+
+def named(graph: Graph, name: str) -> Resource:
+    """Return the resource with this name."""
+    (found,) = [resource for resource in graph.resources if resource.name == name]
+    return found
+
+
+def ancestors(graph: Graph, urn: str) -> set[str]:
+    """Return all that stands before a resource: parent, dependencies, provider, and all that stands before these."""
+    by_urn: Mapping[str, Resource] = {resource.urn: resource for resource in graph.resources}
+    before: set[str] = set()
+    open_urns = [urn]
+    while open_urns:
+        resource = by_urn[open_urns.pop()]
+        found = {resource.parent, resource.provider, *resource.dependencies} - {""} - before
+        before |= found
+        open_urns += found
+    return before

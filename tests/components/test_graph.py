@@ -1,0 +1,145 @@
+"""What holds for the graph of every preset."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from beamline.checks.sdk_inputs import sdk_input_problems
+from beamline.engine import Graph, Resource, Secret
+from beamline.engine.graph import STACK_TYPE
+from tests.components.plans import PRESETS, STACK, ancestors, named, plan
+
+NODE_POOL = "gcp:container/nodePool:NodePool"
+FOR_PRODUCTION = {"g4-llmd", "g4-llmd-multi", "g4-llmd-nvfp4"}
+
+
+@pytest.fixture(params=PRESETS)
+def graph(request: pytest.FixtureRequest) -> Graph:
+    return plan(request.param)
+
+
+def of_type(graph: Graph, start: str) -> list[Resource]:
+    return [resource for resource in graph.resources if resource.type.startswith(start)]
+
+
+def test_every_resource_has_a_component_as_parent(graph: Graph) -> None:
+    components = {r.urn for r in graph.resources if not r.custom and r.type != STACK_TYPE}
+    stray = [r.name for r in graph.resources if r.custom and r.parent not in components]
+    assert stray == []
+
+
+def test_every_component_says_that_it_is_complete(graph: Graph) -> None:
+    """Without ``register_outputs`` the engine would wait for more children."""
+    silent = [r.name for r in graph.resources if not r.custom and r.registered_outputs is None]
+    assert silent == []
+
+
+def test_only_the_stacks_own_providers_are_used(graph: Graph) -> None:
+    """A default provider would follow the machine's kubeconfig or gcloud settings to another cluster or project."""
+    for package, provider in (("gcp:", "google"), ("kubernetes:", "kubernetes")):
+        urn = named(graph, f"{STACK}-{provider}").urn
+        assert {resource.provider for resource in of_type(graph, package)} == {urn}
+
+
+def test_the_cluster_is_identified_by_a_literal(graph: Graph) -> None:
+    """A new or unknown kubeconfig must not replace every object in the cluster."""
+    provider = named(graph, f"{STACK}-kubernetes")
+    identifier = "projects/your-project-id/locations/us-central1/clusters/beamline-dev"
+    assert provider.inputs["clusterIdentifier"] == identifier
+    assert "clusterIdentifier" not in provider.property_dependencies
+
+
+def test_the_kubeconfig_is_secret_everywhere(graph: Graph) -> None:
+    places = {
+        "provider": named(graph, f"{STACK}-kubernetes").inputs["kubeconfig"],
+        "cluster": (named(graph, f"{STACK}-cluster").registered_outputs or {})["kubeconfig"],
+        "stack": (named(graph, STACK).registered_outputs or {})["kubeconfig"],
+        "output": graph.outputs["kubeconfig"],
+    }
+    assert [place for place, value in places.items() if not isinstance(value, Secret)] == []
+
+
+def test_names_at_google_are_literals(graph: Graph) -> None:
+    """A name that is only known later would make each preview look like a replacement."""
+    names = {r.name: r.inputs[key] for r in graph.resources for key in ("name", "accountId") if key in r.inputs}
+    assert {name: value for name, value in names.items() if not str(value).startswith("beamline-dev")} == {}
+
+
+def test_node_pools_come_one_after_the_other(graph: Graph) -> None:
+    """GKE runs one operation of a cluster at a time and refuses a second."""
+    system, accelerator = named(graph, f"{STACK}-system-pool"), named(graph, f"{STACK}-accelerator-pool")
+    assert {system.urn, accelerator.urn} == {resource.urn for resource in of_type(graph, NODE_POOL)}
+    assert system.urn in ancestors(graph, accelerator.urn)
+
+
+def test_every_object_comes_after_the_nodes_and_goes_before_them(graph: Graph) -> None:
+    pools = {resource.urn for resource in of_type(graph, NODE_POOL)}
+    early = [r.name for r in of_type(graph, "kubernetes:") if not pools <= ancestors(graph, r.urn)]
+    assert early == []
+
+
+def test_the_stack_is_composed_forward_only(graph: Graph) -> None:
+    """Each part comes after everything of the part before it."""
+    order = ["network", "cluster", "system", "accelerator", "weights", "serving", "gateway", "monitoring"]
+    for first, then in itertools.pairwise(order):
+        before = {r.urn for r in graph.resources if r.custom and r.parent == named(graph, f"{STACK}-{first}").urn}
+        after = [r for r in graph.resources if r.custom and r.parent == named(graph, f"{STACK}-{then}").urn]
+        objects = [r for r in after if then != "weights" or r.type.startswith("kubernetes:")]
+        assert objects
+        assert [r.name for r in objects if not before <= ancestors(graph, r.urn)] == [], f"{then} after {first}"
+
+
+def test_the_identity_comes_after_the_cluster(graph: Graph) -> None:
+    """The pool of Workload Identities exists only once the project has a cluster that uses it."""
+    identity = named(graph, f"{STACK}-weights-reader-identity")
+    assert named(graph, f"{STACK}-cluster-gke").urn in ancestors(graph, identity.urn)
+
+
+def test_inputs_fit_the_sdks_types(graph: Graph) -> None:
+    assert sdk_input_problems(graph) == []
+
+
+def test_nothing_is_left_to_the_cluster_to_delete(graph: Graph) -> None:
+    """The engine hands ``deleted_with`` from a component to its children; it would reach the load balancer."""
+    assert [resource.name for resource in graph.resources if resource.deleted_with] == []
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_production_presets_protect_what_cannot_be_had_again(preset: str) -> None:
+    """Cluster and pools, at Pulumi and at Google; nothing else, and nothing where it would be in the way."""
+    graph = plan(preset)
+    cluster = named(graph, f"{STACK}-cluster-gke")
+    protected = {resource.name for resource in graph.resources if resource.protect}
+    if preset in FOR_PRODUCTION:
+        everything = {cluster.name, f"{STACK}-system-pool", f"{STACK}-accelerator-pool"}
+        assert (protected, cluster.inputs["deletionProtection"]) == (everything, True)
+    else:
+        assert (protected, cluster.inputs["deletionProtection"]) == (set(), False)
+
+
+def test_what_the_plan_notes_is_logged_once() -> None:
+    """Placeholders and unresolved digests are one message, not one per resource."""
+    (note,) = plan("g4-llmd").logs
+    assert note.severity == "info"
+    assert "note[placeholder-project] project = your-project-id" in note.message
+
+
+def test_outputs() -> None:
+    """What a stack exports, and what of it a first preview already knows."""
+    assert plan("g4-llmd").to_json()["outputs"] == {
+        "cluster": "beamline-dev",
+        "connect": {
+            "base_url": {"$unknown": True},
+            "client_timeout_s": "1830",
+            "kubeconfig": "pulumi stack output kubeconfig --show-secrets > kubeconfig.json",
+            "pods": "kubectl --kubeconfig kubeconfig.json -n beam get pods",
+            "reachable_from": "the stack's VPC and networks connected to it",
+            "try_it": {"$unknown": True},
+        },
+        "endpoint": {"$unknown": True},
+        "kubeconfig": {"$secret": True},
+        "model": "reflection/Beam-1.0-501B-A23B",
+        "namespace": "beam",
+    }

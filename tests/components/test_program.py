@@ -1,0 +1,61 @@
+"""The program itself: what a user reads when a stack is wrong, whichever engine runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from beamline.engine import run_program
+from stacks import ProblemsFound
+from tests.components.plans import CHECKOUT
+from tests.engine.comparison import differences
+from tests.engine.real_engine import RealProject, real_graph
+
+MISTAKES = {
+    "beamline:preset": "g4-llmd",
+    "beamline:projekt": "p",
+    "beamline:region": "us-central1",
+    "beamline:zone": "europe-west4-a",
+    "beamline:overrides": {"accelerator_pool": {"local_ssd_count": 3}},
+}
+
+
+def problems_in_process() -> ProblemsFound:
+    with pytest.raises(ProblemsFound) as caught:
+        run_program(CHECKOUT, project="beamline", stack="wrong", config=MISTAKES)
+    return caught.value
+
+
+def test_all_mistakes_come_at_once() -> None:
+    assert {p.path for p in problems_in_process().problems if p.severity == "error"} == {
+        "accelerator_pool.local_ssd_count",
+        "project",
+        "projekt",
+        "zone",
+    }
+
+
+@pytest.mark.sandbox
+def test_the_real_engine_says_the_same_and_nothing_else(tmp_path: Path, tools: Callable[[str], Path]) -> None:
+    """``pulumi preview`` prints the text of ``plan``, fails, and shows no traceback."""
+    project = RealProject(tmp_path / "project", CHECKOUT, pulumi=tools("pulumi"), stack="wrong")
+    project.create_stack(MISTAKES)
+    done = project.pulumi("preview", check=False)
+    said = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
+    assert done.returncode != 0
+    assert "Traceback" not in said
+    expected = [line.strip() for line in str(problems_in_process()).splitlines()]
+    assert [line for line in expected if line not in said] == []
+
+
+@pytest.mark.sandbox
+def test_the_real_engine_is_asked_for_the_same_resources(tmp_path: Path, tools: Callable[[str], Path]) -> None:
+    """The shipped stack, on both engines, field by field."""
+    file = CHECKOUT / "stacks" / "Pulumi.g4.yaml"
+    config = yaml.safe_load(file.read_text())["config"]
+    plan = run_program(CHECKOUT, project="beamline", stack="g4", config=config)
+    real = real_graph(CHECKOUT, file, folder=tmp_path / "project", pulumi=tools("pulumi"))
+    assert differences(plan, real.graph) == []

@@ -1,0 +1,149 @@
+"""What a stack file changes in the graph: capacity, registries, sources of weights, waiting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from beamline.engine import Graph, Resource
+from stacks import ProblemsFound
+from tests.components.plans import STACK, named, plan
+
+MIRROR = "europe-west4-docker.pkg.dev/my-registry/beam/mirror"
+HUB = {
+    "kind": "huggingface",
+    "repository": "reflection/Beam-1.0-501B-A23B-FP8",
+    "revision": "0" * 40,
+    "token_secret": "hub-token",
+}
+
+
+def node_config(graph: Graph) -> dict[str, Any]:
+    config = named(graph, f"{STACK}-accelerator-pool").inputs["nodeConfig"]
+    assert isinstance(config, dict)
+    return config
+
+
+def grants(graph: Graph) -> list[tuple[str, dict[str, Any]]]:
+    """Every right the stack gives, without who gets it."""
+    found = [resource for resource in graph.resources if resource.type.lower().endswith("iammember")]
+    return sorted(
+        (r.name, {k: v for k, v in r.inputs.items() if k not in ("member", "serviceAccountId")}) for r in found
+    )
+
+
+CAPACITY = {
+    "on demand": ({"kind": "on_demand"}, None, None),
+    "spot": ({"kind": "spot"}, True, {"consumeReservationType": "NO_RESERVATION"}),
+    "reservation": (
+        {"kind": "reservation", "name": "g4-block"},
+        None,
+        {
+            "consumeReservationType": "SPECIFIC_RESERVATION",
+            "key": "compute.googleapis.com/reservation-name",
+            "values": ["g4-block"],
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CAPACITY)
+def test_capacity(case: str) -> None:
+    """Spot nodes never eat a reservation, and a reservation is named."""
+    provisioning, spot, affinity = CAPACITY[case]
+    accepted = ["provisioning:spot"] if spot else []
+    overrides = {"accelerator_pool": {"provisioning": provisioning}}
+    config = node_config(plan("g4-llmd", overrides=overrides, accept_unverified=accepted))
+    assert (config.get("spot"), config.get("reservationAffinity")) == (spot, affinity)
+
+
+def test_several_nodes_are_upgraded_one_after_the_other() -> None:
+    """The pool has the time that its nodes need in a row."""
+    (one, two) = (named(plan(preset), f"{STACK}-accelerator-pool") for preset in ("g4-llmd", "g4-llmd-multi"))
+    assert (one.inputs["nodeCount"], two.inputs["nodeCount"]) == (1, 2)
+    assert [int(str(pool.custom_timeouts["update"])[:-1]) for pool in (one, two)] == [2400, 4800]
+
+
+def test_rights_of_a_stack_with_a_bucket() -> None:
+    """All of them: nodes write logs and metrics, seeding pods read one bucket."""
+    assert grants(plan("g4-llmd")) == [
+        ("dev-cluster-nodes-role", {"project": "your-project-id", "role": "roles/container.defaultNodeServiceAccount"}),
+        (
+            "dev-weights-bucket-your-weights-bucket",
+            {"bucket": "your-weights-bucket", "role": "roles/storage.objectViewer"},
+        ),
+        ("dev-weights-reader-identity", {"role": "roles/iam.workloadIdentityUser"}),
+    ]
+
+
+def test_rights_of_a_stack_with_a_hub_token_and_a_registry() -> None:
+    """The token is read by the seeding pods, the registry by the nodes; there is no bucket to read."""
+    graph = plan("g4-llmd", mirror=MIRROR, overrides={"model": {"weights": HUB}})
+    assert grants(graph) == [
+        (
+            "dev-cluster-nodes-images",
+            {
+                "project": "my-registry",
+                "location": "europe-west4",
+                "repository": "beam",
+                "role": "roles/artifactregistry.reader",
+            },
+        ),
+        ("dev-cluster-nodes-role", {"project": "your-project-id", "role": "roles/container.defaultNodeServiceAccount"}),
+        ("dev-weights-reader-identity", {"role": "roles/iam.workloadIdentityUser"}),
+        (
+            "dev-weights-secret-hub-token",
+            {"project": "your-project-id", "secretId": "hub-token", "role": "roles/secretmanager.secretAccessor"},
+        ),
+    ]
+    assert named(graph, "dev-cluster-gke").inputs["secretManagerConfig"] == {"enabled": True}
+    assert node_config(graph)["gcfsConfig"] == {"enabled": True}
+
+
+def test_what_is_not_used_is_not_switched_on() -> None:
+    """Without token and Artifact Registry: no Secret Manager add-on, no image streaming."""
+    graph = plan("g4-llmd", mirror="registry.example.com/beam")
+    assert "secretManagerConfig" not in named(graph, "dev-cluster-gke").inputs
+    assert node_config(graph)["gcfsConfig"] == {"enabled": False}
+
+
+def test_a_mirror_without_a_repository_is_a_problem() -> None:
+    """Nodes could not be given rights to it, and would fail to pull at the very end."""
+    with pytest.raises(ProblemsFound) as caught:
+        plan("g4-llmd", mirror="europe-west4-docker.pkg.dev/my-registry")
+    assert [(problem.rule, problem.path) for problem in caught.value.problems] == [("mirror-repository", "mirror")]
+
+
+def waits(graph: Graph) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
+    """Timeouts and Pulumi's annotations of the objects that have any."""
+    found = {r.name: (dict(r.custom_timeouts), _notes(r)) for r in graph.resources if r.type.startswith("kubernetes:")}
+    return {name: value for name, value in found.items() if any(value)}
+
+
+def _notes(resource: Resource) -> dict[str, str]:
+    metadata = resource.inputs["metadata"]
+    annotations = (metadata.get("annotations") or {}) if isinstance(metadata, dict) else {}
+    assert isinstance(annotations, dict)
+    return {key: str(value) for key, value in annotations.items() if key.startswith("pulumi.com/")}
+
+
+def test_ready_means_that_everything_with_a_state_is_waited_for() -> None:
+    """Workloads have the budget derived for them, custom resources a condition."""
+    found = waits(plan("small-l4"))
+    assert {name.removeprefix("dev-") for name in found} >= {
+        "weights-seeding",
+        "serving-engine",
+        "serving-router",
+        "gateway-gateway",
+        "gateway-route",
+    }
+    assert found["dev-gateway-gateway"][1] == {"pulumi.com/waitFor": "condition=Programmed"}
+    assert all("create" in timeouts and "pulumi.com/skipAwait" not in notes for timeouts, notes in found.values())
+
+
+def test_accepted_means_that_nothing_is_waited_for() -> None:
+    graph = plan("small-l4", overrides={"serving": {"wait": "accepted"}})
+    objects = [resource for resource in graph.resources if resource.type.startswith("kubernetes:")]
+    assert [r.name for r in objects if _notes(r) != {"pulumi.com/skipAwait": "true"}] == []
+    assert [r.name for r in objects if "create" in r.custom_timeouts] == []
