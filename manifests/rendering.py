@@ -1,17 +1,18 @@
 """Objects as YAML files, for GitOps: what ``beamline render`` writes.
 
-The same objects always give the same bytes. File names begin with the object's place, so that applying the files in
-order of name respects what each needs first. Nothing of Pulumi is in them.
+The same objects always give the same bytes. File names have the object's area and its place there, so that applying
+the files in order of name respects what each needs first. Nothing of Pulumi is in them.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 
-from manifests.objects import KubernetesObject
+from manifests.objects import Area, KubernetesObject
 
 __all__ = ["write"]
 
@@ -32,9 +33,15 @@ _Dumper.add_representer(str, _text)
 
 
 def write(objects: Sequence[KubernetesObject]) -> dict[str, str]:
-    """Return file texts by file name, one object each, in the order given."""
-    width = len(str(len(objects)))
-    return {f"{place:0{width}}-{o.area}-{o.name}.yaml": _yaml(o.body) for place, o in enumerate(objects, start=1)}
+    """Return file texts by file name, one object each, in the order given, which is that of the names too."""
+    areas = get_args(Area)
+    places: Counter[Area] = Counter()
+    files = {}
+    for item in objects:
+        places[item.area] += 1
+        name = f"{areas.index(item.area) + 1}-{item.area}-{places[item.area]:02d}-{item.name}.yaml"
+        files[name] = _yaml(item.body)
+    return files
 
 
 def _yaml(body: Mapping[str, Any]) -> str:

@@ -1,0 +1,79 @@
+"""The stacks these tests render: every preset, and the features no preset turns on."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from stacks import StackSpec, resolve
+
+__all__ = ["CASES", "PRESETS", "spec_of"]
+
+_HUB = {
+    "kind": "huggingface",
+    "repository": "reflection/Beam-1.0-DFlash2",
+    "revision": "0123456789abcdef0123456789abcdef01234567",
+    "token_secret": "hub-token",
+}
+_BUCKET = {"kind": "bucket", "bucket": "your-weights-bucket", "prefix": "beam/dflash2"}
+
+PRESETS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "g4-llmd": ("g4-llmd", {}, []),
+    "g4-llmd-multi": ("g4-llmd-multi", {}, []),
+    "g4-llmd-nvfp4": ("g4-llmd-nvfp4", {}, ["precision:nvfp4"]),
+    "small-l4": ("small-l4", {}, []),
+}
+"""Stack by name: preset, overrides, accepted features. These have golden files."""
+
+CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    **PRESETS,
+    "local-ssd-tier": (
+        "g4-llmd",
+        {"serving": {"kv_cache": {"offload": {"kind": "local_ssd", "gib_per_replica": 2000}}}},
+        ["kv-offload:local_ssd"],
+    ),
+    "drafter-from-bucket": (
+        "g4-llmd",
+        {"serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": _BUCKET}}},
+        ["speculation:dflash2"],
+    ),
+    "drafter-from-hub": (
+        "g4-llmd",
+        {"serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": _HUB}}},
+        ["speculation:dflash2"],
+    ),
+    "https": (
+        "g4-llmd",
+        {
+            "serving": {
+                "router": {
+                    "gateway": {"gateway_class": "gke-l7-regional-external-managed", "certificate": "my-certificate"}
+                }
+            }
+        },
+        ["gateway:gke-l7-regional-external-managed"],
+    ),
+    "queue-only": (
+        "small-l4",
+        {"serving": {"router": {"scorers": {"prefix_cache": 0, "queue": 1, "kv_cache_utilization": 0}}}},
+        [],
+    ),
+    "accepted": ("g4-llmd-multi", {"serving": {"wait": "accepted"}}, []),
+}
+"""All of them, by name."""
+
+
+@cache
+def spec_of(case: str) -> StackSpec:
+    """Resolve one case; every stack is called ``test``."""
+    preset, overrides, accepted = CASES[case]
+    config = {
+        "beamline:preset": preset,
+        "beamline:project": "your-project-id",
+        "beamline:region": "us-central1",
+        "beamline:zone": "us-central1-b",
+        "beamline:overrides": json.dumps(overrides),
+        "beamline:accept_unverified": json.dumps(accepted),
+    }
+    return resolve("test", config, where=f"case {case}", applying=False)

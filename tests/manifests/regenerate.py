@@ -1,0 +1,16 @@
+"""Writes the golden files anew: ``python -m tests.manifests.regenerate``. Read the diff before you commit it."""
+
+from __future__ import annotations
+
+import shutil
+
+from .cases import PRESETS
+from .golden import GOLDEN, rendered
+
+if __name__ == "__main__":
+    shutil.rmtree(GOLDEN, ignore_errors=True)
+    for preset in PRESETS:
+        folder = GOLDEN / preset
+        folder.mkdir(parents=True)
+        for name, text in rendered(preset).items():
+            (folder / name).write_text(text, encoding="utf-8")
