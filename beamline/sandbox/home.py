@@ -189,11 +189,14 @@ def write_atomically(path: Path, text: str, mode: int = 0o600) -> None:
     """Write a file that readers see whole, old or new, also after a power cut."""
     work = path.with_name(f".{path.name}.{os.getpid()}")
     handle = os.open(work, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    work.replace(path)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        work.replace(path)
+    finally:
+        work.unlink(missing_ok=True)
 
 
 def _sandboxes() -> Path:
