@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 __all__ = ["HIDDEN", "NAMESPACE", "full_key", "is_secret", "pulumi_config"]
@@ -52,9 +53,15 @@ def _text(value: Any) -> str:
 def _plain(value: Any) -> Any:
     """Numbers as Go writes them (3.0 is 3), days as Go writes a time."""
     if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
-        return int(value)
+        return int(Decimal(repr(value)))  # the shortest digits that mean this float, as Go prints them
     if isinstance(value, dt.date):
         return f"{value.isoformat()} 00:00:00 +0000 UTC"
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
+        return {str(key): _inside(item) for key, item in value.items()}
+    return [_inside(item) for item in value] if isinstance(value, list) else value
+
+
+def _inside(value: Any) -> Any:
+    """A value inside a structure: Go's JSON keeps every number as a 64-bit float."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return _plain(float(value) if is_number else value)

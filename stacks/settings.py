@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -116,11 +117,19 @@ def parse_config(config: Mapping[str, str], where: str) -> tuple[dict[str, Any],
     try:
         Settings.model_validate(values)
     except ValidationError as error:
-        found = validation_problems(error, model=Settings, data=values, where=where)
+        found = [_settable(p) for p in validation_problems(error, model=Settings, data=values, where=where)]
         problems += [p for p in found if p.path not in wrong]
         wrong |= {p.path.partition("[")[0] for p in found}
         values = {key: value for key, value in values.items() if key in Settings.model_fields and key not in wrong}
     return values, [*problems, *_of_other_namespaces(config, values, where)]
+
+
+def _settable(problem: Problem) -> Problem:
+    """Say how a missing setting is set."""
+    if problem.rule != "missing-key":
+        return problem
+    key = f"{NAMESPACE}:{problem.path}"
+    return replace(problem, remedy=f"add {key} to the stack file, or: pulumi config set {key} <value>")
 
 
 def _read(key: str, text: str, values: dict[str, Any], where: str) -> Problem | None:

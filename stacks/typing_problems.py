@@ -78,9 +78,7 @@ def _child(data: Any, part: str | int) -> Any:
     return None
 
 
-def _user_path(
-    location: Sequence[str | int], model: type[BaseModel], data: Any, *, last_may_be_absent: bool
-) -> Path:
+def _user_path(location: Sequence[str | int], model: type[BaseModel], data: Any, *, last_may_be_absent: bool) -> Path:
     """Drop the union tags from Pydantic's location: what follows a tagged union, and what the user's data lacks."""
     path: list[str | int] = []
     whole, tag_follows = data, False
