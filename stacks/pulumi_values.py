@@ -19,6 +19,7 @@ NAMESPACE = "beamline"
 """The project's name; Pulumi puts it before a key that is written without a namespace."""
 HIDDEN = "[secret]"
 """What stands for an encrypted value in a plan."""
+_INT64 = 2**63
 _EXACT = 1e21
 """From here on Go writes a float with an exponent."""
 
@@ -62,6 +63,5 @@ def _plain(value: Any) -> Any:
 
 
 def _inside(value: Any) -> Any:
-    """A value inside a structure: Go's JSON keeps every number as a 64-bit float."""
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return _plain(float(value) if is_number else value)
+    """A value inside a structure: there, Pulumi keeps integers beyond int64 as floats."""
+    return _plain(float(value) if isinstance(value, int) and value >= _INT64 else value)

@@ -53,7 +53,7 @@ def test_keys_get_their_namespace() -> None:
 
 @pytest.mark.sandbox
 def test_the_real_engine_says_the_same(tmp_path: Path, tools: Callable[[str], Path]) -> None:
-    """The command line's answer to config --json on the same file gives the measured texts: the table is not out of date."""
+    """Asked about the same file, the command line answers as measured: the table is not out of date."""
     (tmp_path / "Pulumi.yaml").write_text("{name: beamline, runtime: python}", encoding="utf-8")
     (tmp_path / "state").mkdir()
     environment = {
