@@ -89,7 +89,7 @@ class ClusterArgs(TypedDict):
     image_registry: NotRequired[ArtifactRegistry]
     """Where nodes pull images from, if that needs rights."""
     protected: bool
-    """Refuse to delete or replace the cluster, in Pulumi and at Google."""
+    """Refuse to delete or replace the cluster."""
 
 
 class Cluster(pulumi.ComponentResource):
@@ -119,7 +119,9 @@ class Cluster(pulumi.ComponentResource):
             remove_default_node_pool=True,
             initial_node_count=1,
             node_config=node_config(account.email),
-            deletion_protection=args["protected"],
+            # The provider's own guard, not Google's. It would stop a destroy half-way, when all the rest is gone;
+            # Pulumi's protect below stops it before anything is touched.
+            deletion_protection=False,
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=grants,  # nodes without them never become healthy, and creation waits for the first node
