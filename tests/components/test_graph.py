@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from pulumi import _types
 
 from beamline.checks.sdk_inputs import sdk_input_problems
 from beamline.engine import Graph, Resource, Secret
 from beamline.engine.graph import STACK_TYPE
+from components.sdk import arguments_class, resource_class
 from tests.components.plans import PRESETS, STACK, ancestors, named, plan
 
 NODE_POOL = "gcp:container/nodePool:NodePool"
@@ -99,6 +101,16 @@ def test_the_identity_comes_after_the_cluster(graph: Graph) -> None:
 
 def test_inputs_fit_the_sdks_types(graph: Graph) -> None:
     assert sdk_input_problems(graph) == []
+
+
+def test_ignored_changes_name_inputs_that_exist(graph: Graph) -> None:
+    """The engine takes any path, and one in Python's spelling ignores nothing."""
+    ignored = [(r.type, path) for r in graph.resources for path in r.ignore_changes]
+    assert {path for _, path in ignored} == {"initialNodeCount", "nodeConfig", "nodeConfig.resourceLabels"}
+    for type_token, path in ignored:
+        arguments = arguments_class(resource_class(type_token))
+        for key in path.split("."):
+            arguments = _types.input_type_types(arguments)[key]
 
 
 def test_nothing_is_left_to_the_cluster_to_delete(graph: Graph) -> None:
