@@ -27,7 +27,7 @@ from manifests.naming import (
 from manifests.objects import KubernetesObject
 from manifests.placement import accelerator_labels, accelerator_tolerations
 from manifests.scripts import SEED
-from manifests.weight_sets import MOUNT_PATH, WeightSet, host_folder, weight_sets
+from manifests.weight_sets import HOST_FOLDER, MOUNT_PATH, WeightSet, weight_sets
 from stacks.resolve import StackSpec
 from stacks.spec import Bucket, HuggingFace
 
@@ -143,7 +143,7 @@ def _daemon_set(spec: StackSpec, secrets: list[str]) -> KubernetesObject:
                         "tolerations": accelerator_tolerations(spec),
                         "securityContext": {"runAsUser": 0, "seccompProfile": {"type": "RuntimeDefault"}},
                         "containers": [_container(s, keep) for s in sets],
-                        "volumes": _volumes(spec, secrets),
+                        "volumes": _volumes(secrets),
                     },
                 },
             },
@@ -162,7 +162,7 @@ def _container(weights: WeightSet, keep: str) -> dict[str, Any]:
     if isinstance(weights.source, HuggingFace) and weights.source.token_secret:
         mounts.append({"name": "hub-tokens", "mountPath": _TOKENS_PATH, "readOnly": True})
     return {
-        "name": weights.name,
+        "name": weights.role,
         "image": weights.image,
         "command": ["/bin/sh", "/scripts/seed.sh", *_source_arguments(weights)],
         "env": _environment(weights, keep),
@@ -206,9 +206,9 @@ def _environment(weights: WeightSet, keep: str) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in values.items()]
 
 
-def _volumes(spec: StackSpec, secrets: list[str]) -> list[dict[str, Any]]:
+def _volumes(secrets: list[str]) -> list[dict[str, Any]]:
     volumes: list[dict[str, Any]] = [
-        {"name": "weights", "hostPath": {"path": host_folder(spec), "type": "DirectoryOrCreate"}},
+        {"name": "weights", "hostPath": {"path": HOST_FOLDER, "type": "DirectoryOrCreate"}},
         {"name": "script", "configMap": {"name": _script_name()}},
         {"name": "home", "emptyDir": {}},
     ]

@@ -1,7 +1,8 @@
 """The sets of weights a stack needs on every accelerator node: the model's, and the drafter's where one speculates.
 
-A set lives in a folder whose name has a hash of its source and revision. A new revision is therefore a new folder: it
-fills up beside the one that running engines were started from, and takes over when an engine starts with its name.
+A set lives in a folder named for what it is, with a hash of its source and revision. A new revision, or another
+checkpoint, is therefore a new folder: it fills up beside the one that running engines were started from, and takes over
+when an engine starts with its name. Folders that no set of the stack uses any more are removed then.
 A bucket's prefix counts as a revision of its own: new weights go under a new prefix, never over the old ones.
 """
 
@@ -13,10 +14,10 @@ from manifests.naming import content_name
 from stacks.resolve import StackSpec
 from stacks.spec import Bucket, HuggingFace
 
-__all__ = ["HOST_ROOT", "MOUNT_PATH", "WeightSet", "drafter_weights", "host_folder", "model_weights", "weight_sets"]
+__all__ = ["HOST_FOLDER", "MOUNT_PATH", "WeightSet", "drafter_weights", "model_weights", "weight_sets"]
 
-HOST_ROOT = "/mnt/stateful_partition/kube-ephemeral-ssd/beamline"
-"""Below GKE's RAID of the local SSDs that serve ephemeral storage on Container-Optimized OS."""
+HOST_FOLDER = "/mnt/stateful_partition/kube-ephemeral-ssd/beamline"
+"""On GKE's RAID of the local SSDs that serve ephemeral storage on Container-Optimized OS."""
 MOUNT_PATH = "/weights"
 """Where pods see the node's weights folder."""
 
@@ -25,6 +26,8 @@ MOUNT_PATH = "/weights"
 class WeightSet:
     """One checkpoint on a node: where it comes from, and how to tell that it is whole."""
 
+    role: str
+    """The model's or the drafter's; names the container that seeds it."""
     name: str
     image: str
     source: Bucket | HuggingFace
@@ -50,15 +53,15 @@ class WeightSet:
         return f"{MOUNT_PATH}/{self.key}"
 
 
-def host_folder(spec: StackSpec) -> str:
-    """The node's weights folder of this stack."""
-    return f"{HOST_ROOT}/{spec.preset.model.name}-{spec.preset.model.checkpoint}"
-
-
 def model_weights(spec: StackSpec) -> WeightSet:
     """The model's own weights."""
+    model = spec.preset.model
     return WeightSet(
-        "model", str(spec.images["weights"]), spec.preset.model.weights, spec.rows.checkpoint.weights_bytes
+        role="model",
+        name=f"{model.name}-{model.checkpoint}",
+        image=str(spec.images["weights"]),
+        source=model.weights,
+        size_bytes=spec.rows.checkpoint.weights_bytes,
     )
 
 
@@ -67,7 +70,13 @@ def drafter_weights(spec: StackSpec) -> WeightSet | None:
     speculation, drafter = spec.preset.serving.speculation, spec.rows.drafter
     if speculation is None or drafter is None:
         return None
-    return WeightSet("drafter", str(spec.images["drafter"]), speculation.weights, drafter.weights_bytes)
+    return WeightSet(
+        role="drafter",
+        name=f"{spec.preset.model.name}-{speculation.drafter}",
+        image=str(spec.images["drafter"]),
+        source=speculation.weights,
+        size_bytes=drafter.weights_bytes,
+    )
 
 
 def weight_sets(spec: StackSpec) -> tuple[WeightSet, ...]:

@@ -19,7 +19,7 @@ from typing import Any
 from manifests.naming import WEIGHTS, content_name, engine_namespace, labels, metadata
 from manifests.objects import KubernetesObject
 from manifests.placement import accelerator_labels
-from manifests.weight_sets import host_folder
+from manifests.weight_sets import HOST_FOLDER
 from stacks.memory import GIB
 from stacks.resolve import StackSpec
 
@@ -33,7 +33,7 @@ def _volume_spec(spec: StackSpec) -> dict[str, Any]:
     return {
         "accessModes": ["ReadOnlyMany"],
         "capacity": {"storage": f"{gib}Gi"},
-        "local": {"path": host_folder(spec)},
+        "local": {"path": HOST_FOLDER},
         "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": expressions}]}},
         "persistentVolumeReclaimPolicy": "Retain",
         "storageClassName": "",

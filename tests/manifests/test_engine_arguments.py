@@ -51,7 +51,7 @@ CHANGES = {
 
 def test_the_small_preset() -> None:
     model, *rest = arguments("small-l4")
-    assert model.startswith("/weights/model-")
+    assert model.startswith("/weights/qwen3-4b-bf16-")
     assert rest == SMALL
 
 

@@ -123,7 +123,7 @@ BROKEN: dict[str, tuple[str, str, Callable[[Objects], None]]] = {
     "engine loads another revision": (
         "weights_agree",
         "g4-llmd",
-        lambda o: put(engine(o)["args"], 0, "/weights/model-0123456789"),
+        lambda o: put(engine(o)["args"], 0, "/weights/beam-fp8-0123456789"),
     ),
     "engine waits for another source": (
         "weights_agree",
