@@ -1,0 +1,311 @@
+"""Pydantic's findings become problems in the user's words: path, nearest key, what was found and what is needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from stacks.preset_files import compose
+from stacks.spec import Preset
+from stacks.typing_problems import dotted, nearest, validation_problems
+
+Said = tuple[str, str, str, str, str]
+
+
+def _problems(section: dict[str, Any]) -> list[Said]:
+    """Problems of a sound preset with ``section`` put into it, sections replaced whole where they meet no section."""
+    data, _ = compose("g4-llmd", key="preset", where="")
+    _put(data, section)
+    try:
+        Preset.model_validate(data)
+    except ValidationError as error:
+        found = validation_problems(error, model=Preset, data=data, where="file")
+        assert all((p.where, p.source) == ("file", "stacks/schemas/preset.schema.json") for p in found)
+        return [(p.rule, p.path, p.why, p.allowed, p.remedy) for p in found]
+    return []
+
+
+def _put(data: dict[str, Any], section: dict[str, Any]) -> None:
+    for key, value in section.items():
+        if isinstance(value, dict) and isinstance(data.get(key), dict) and "!" not in value:
+            _put(data[key], value)
+        else:
+            data[key] = {k: v for k, v in value.items() if k != "!"} if isinstance(value, dict) else value
+
+
+WHOLE = "a whole number is needed here, this is "
+QUOTE = "put it in quotes if it reads like a number: a version 1.30 would become 1.3"
+CASES: dict[str, tuple[dict[str, Any], list[Said]]] = {
+    "text for a count": (
+        {"system_pool": {"nodes": "2"}},
+        [("wrong-value", "system_pool.nodes", f"{WHOLE}text", "a whole number", "write it without quotes")],
+    ),
+    "words for a count": (
+        {"system_pool": {"nodes": "two"}},
+        [("wrong-value", "system_pool.nodes", f"{WHOLE}text", "a whole number", "write digits only, such as 8")],
+    ),
+    "true for a count": (
+        {"system_pool": {"nodes": True}},
+        [
+            (
+                "wrong-value",
+                "system_pool.nodes",
+                f"{WHOLE}true or false",
+                "a whole number",
+                "write digits only, such as 8",
+            )
+        ],
+    ),
+    "decimals for a count": (
+        {"system_pool": {"nodes": 2.5}},
+        [
+            (
+                "wrong-value",
+                "system_pool.nodes",
+                f"{WHOLE}a number with decimals or beyond 64 bits",
+                "a whole number",
+                "write digits only, such as 8",
+            )
+        ],
+    ),
+    "nothing for a count": (
+        {"system_pool": {"nodes": None}},
+        [
+            (
+                "wrong-value",
+                "system_pool.nodes",
+                f"{WHOLE}nothing (null)",
+                "a whole number",
+                "write digits only, such as 8",
+            )
+        ],
+    ),
+    "a number for a version": (
+        {"serving": {"engine": {"version": 0.33}}},
+        [
+            (
+                "wrong-value",
+                "serving.engine.version",
+                "text is needed here, this is a number with decimals or beyond 64 bits",
+                "text",
+                QUOTE,
+            )
+        ],
+    ),
+    "text for a boolean": (
+        {"production": "true"},
+        [
+            (
+                "wrong-value",
+                "production",
+                "true or false is needed here, this is text",
+                "true or false",
+                "write it without quotes",
+            )
+        ],
+    ),
+    "a list for a section": (
+        {"network": ["a"]},
+        [
+            (
+                "wrong-value",
+                "network",
+                "a section with keys is needed here, this is a list",
+                "a section with keys",
+                "write its keys below it, each on its own line",
+            )
+        ],
+    ),
+    "too many": (
+        {"accelerator_pool": {"nodes": 1001}},
+        [
+            (
+                "wrong-value",
+                "accelerator_pool.nodes",
+                "the number must be at most 1000",
+                "at most 1000",
+                "write a number in that range",
+            )
+        ],
+    ),
+    "a share above one": (
+        {"serving": {"engine": {"gpu_memory_utilization": 1.0}}},
+        [
+            (
+                "wrong-value",
+                "serving.engine.gpu_memory_utilization",
+                "the number must be less than 1",
+                "less than 1",
+                "write a number in that range",
+            )
+        ],
+    ),
+    "a word near an allowed one": (
+        {"cluster": {"release_channel": "REGULER"}},
+        [
+            (
+                "wrong-value",
+                "cluster.release_channel",
+                "this is not one of the values that exist; did you mean 'REGULAR'?",
+                "RAPID, REGULAR, STABLE, EXTENDED",
+                "write 'REGULAR'",
+            )
+        ],
+    ),
+    "a number that is not allowed": (
+        {"serving": {"kv_cache": {"block_size_tokens": 48}}},
+        [
+            (
+                "wrong-value",
+                "serving.kv_cache.block_size_tokens",
+                "this is not one of the values that exist",
+                "16, 32, 64, 128",
+                "write one of the allowed values",
+            )
+        ],
+    ),
+    "an empty text": (
+        {"model": {"name": ""}},
+        [("wrong-value", "model.name", "nothing is written here", "at least one", "write it, or leave the key out")],
+    ),
+    "a key of another kind": (
+        {"accelerator_pool": {"provisioning": {"name": "x"}}},
+        [
+            (
+                "unknown-key",
+                "accelerator_pool.provisioning.name",
+                "there is no key 'name' here, so it would do nothing",
+                "kind",
+                "remove it or use one of the allowed keys",
+            )
+        ],
+    ),
+    "a misspelt kind": (
+        {"accelerator_pool": {"provisioning": {"kind": "spott"}}},
+        [
+            (
+                "wrong-kind",
+                "accelerator_pool.provisioning.kind",
+                "this section is chosen by its kind; that kind does not exist; did you mean 'spot'?",
+                "on_demand, reservation, spot",
+                "write 'spot'",
+            )
+        ],
+    ),
+    "no kind": (
+        {"accelerator_pool": {"provisioning": {"!": 1, "name": "x"}}},
+        [
+            (
+                "wrong-kind",
+                "accelerator_pool.provisioning.kind",
+                "this section is chosen by its kind",
+                "on_demand, reservation, spot",
+                "set kind to one of the allowed words",
+            )
+        ],
+    ),
+    "a list as kind": (
+        {"accelerator_pool": {"provisioning": {"kind": ["spot"]}}},
+        [
+            (
+                "wrong-kind",
+                "accelerator_pool.provisioning.kind",
+                "this section is chosen by its kind; that kind does not exist",
+                "on_demand, reservation, spot",
+                "set kind to one of the allowed words",
+            )
+        ],
+    ),
+    "a missing key of the chosen kind": (
+        {"accelerator_pool": {"provisioning": {"kind": "reservation"}}},
+        [
+            (
+                "missing-key",
+                "accelerator_pool.provisioning.name",
+                "this key is required and has no default",
+                "",
+                "add name",
+            )
+        ],
+    ),
+    "a key with the name of its section's kind": (
+        {"model": {"weights": {"kind": "bucket", "bucket": "abc", "prefix": "/x"}}},
+        [
+            (
+                "wrong-value",
+                "model.weights.prefix",
+                "the text does not have the form that is needed here",
+                (
+                    "a folder inside the bucket, such as beam/fp8: no slash first or last, no empty part, no part that "
+                    "starts with a dot"
+                ),
+                "leave the outer slashes out",
+            )
+        ],
+    ),
+    "a section where that key belongs": (
+        {"model": {"weights": {"kind": "bucket", "bucket": {"bucket": 1}, "prefix": "x"}}},
+        [
+            (
+                "wrong-value",
+                "model.weights.bucket",
+                "text is needed here, this is a section with keys",
+                "text",
+                QUOTE,
+            )
+        ],
+    ),
+    "a word as a feature's name": (
+        {"evidence": {"fast": {"status": "measured", "source": "x", "as_of": "today"}}},
+        [
+            (
+                "wrong-key",
+                "evidence.fast",
+                "the text does not have the form that is needed here",
+                "a feature as plan names it, such as precision:fp8 or kv-offload:host_dram",
+                "write it in the allowed form",
+            ),
+            (
+                "wrong-value",
+                "evidence.fast.as_of",
+                "a day is needed here, this is text",
+                "a day",
+                "write a day as YYYY-MM-DD",
+            ),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_problems(name: str) -> None:
+    """Path, reason, what is allowed and remedy of each finding, and nothing beside it."""
+    section, expected = CASES[name]
+    assert sorted(_problems(section)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (("serving", "engine"), "serving.engine"),
+        (("items", 2, "name"), "items[2].name"),
+        (("overrides", "a.b"), 'overrides["a.b"]'),
+        (("evidence", "precision:fp8"), "evidence.precision:fp8"),
+        (("",), '[""]'),
+        ((), ""),
+    ],
+)
+def test_dotted(path: tuple[str | int, ...], text: str) -> None:
+    """A key that is not a plain word is quoted, so that a path reads one way only."""
+    assert dotted(path) == text
+
+
+def test_nearest() -> None:
+    """A close word is offered, a strange one is not."""
+    known = ["context_tokens", "kv_cache", "wait"]
+    assert nearest("contex_token", known) == "context_tokens"
+    assert nearest("zzz", known) is None
+    assert nearest("pipeline", ["beamline"]) == "beamline"
+    assert nearest("pipeline", ["beamline"], cutoff=0.75) is None
