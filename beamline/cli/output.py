@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["counting", "heading", "said", "show", "show_json", "table", "tell", "working"]
+__all__ = ["counting", "heading", "pairs", "said", "show", "show_json", "table", "tell", "working"]
 
 _UNBOUNDED = 100_000
 """Columns of a console that must never wrap."""
@@ -57,6 +57,16 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Seque
         made.add_column(column, overflow="fold", justify="right" if column in right else "left")
     for row in rows:
         made.add_row(*(said(cell) for cell in row))
+    return made
+
+
+def pairs(rows: Sequence[tuple[str, str]]) -> Table:
+    """Return labels with their values, one a line."""
+    made = Table.grid(padding=(0, 2, 0, 0))
+    made.add_column(no_wrap=True)
+    made.add_column(overflow="fold")
+    for label, value in rows:
+        made.add_row(said(label), said(value))
     return made
 
 

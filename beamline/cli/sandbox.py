@@ -17,7 +17,7 @@ from rich.console import Console
 
 from beamline.cli.completion import complete_sandbox
 from beamline.cli.endings import end_with, problems_as_result
-from beamline.cli.output import heading, said, show, show_json, table, tell
+from beamline.cli.output import heading, pairs, said, show, show_json, table, tell
 from beamline.cli.parameters import JsonOption, StackArgument
 from beamline.cli.planning import resolved
 from beamline.cli.selection import Selection, select, stack_name
@@ -168,7 +168,7 @@ def _progress() -> Iterator[Report]:
     """Show progress on stderr: one line that changes on a terminal, one line per step elsewhere."""
     from beamline.sandbox import print_progress  # noqa: PLC0415
 
-    console = Console(file=sys.stderr)
+    console = Console(file=sys.stderr, soft_wrap=True)
     if not console.is_terminal:
         yield print_progress(console)
         return
@@ -225,9 +225,8 @@ def _show_status(found: Status) -> None:
         (p.name, "running" if p.alive else "ended", str(p.pid), "" if p.memory_mib is None else str(p.memory_mib))
         for p in found.processes
     ]
-    show(
-        said(f"{found.name}: SIMULATED Google Cloud; {counted(found.problems)}"),
-        table(("", ""), [fact for fact in facts if fact[1]]),
-        *([table(("server", "state", "pid", "MiB"), servers, right=("pid", "MiB"))] if servers else []),
-        *([said(to_text(found.problems))] if found.problems else []),
-    )
+    show(said(f"{found.name}: SIMULATED Google Cloud; {counted(found.problems)}"), pairs([f for f in facts if f[1]]))
+    if servers:
+        show(heading("servers"), table(("server", "state", "pid", "MiB"), servers, right=("pid", "MiB")))
+    if found.problems:
+        show(heading("problems"), said(to_text(found.problems)))

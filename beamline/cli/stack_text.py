@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from beamline.cli.output import said, table
+from beamline.cli.output import pairs, table
 from stacks import Problem, StackSpec
 from stacks.memory import GIB
 
@@ -24,18 +24,11 @@ def counted(problems: Sequence[Problem]) -> str:
 
 def summary(spec: StackSpec) -> Table:
     """Return what the stack is, in a few lines: hardware, nodes, price first."""
-    made = Table.grid(padding=(0, 2, 0, 0))
-    for label, text in _summary_lines(spec):
-        made.add_row(said(label), said(text))
-    return made
-
-
-def _summary_lines(spec: StackSpec) -> list[tuple[str, str]]:
     preset, rows, serving = spec.preset, spec.rows, spec.preset.serving
     engine, router, shape = serving.engine, serving.router, serving.shape
     experts = ", expert parallel" if shape.expert_parallel else ""
     context = f"context of {serving.context_tokens:,} tokens"
-    return [
+    lines = [
         ("preset", f"{spec.settings.preset}: {preset.description}"),
         ("place", f"project {spec.settings.project}, {spec.settings.zone}"),
         ("hardware", _hardware(spec)),
@@ -44,6 +37,7 @@ def _summary_lines(spec: StackSpec) -> list[tuple[str, str]]:
         ("engine", f"{engine.kind} {engine.version}, {shape.replicas} x {shape.tensor_parallel} GPU{experts}"),
         ("router", f"{router.kind} {router.release}, {router.gateway.gateway_class}"),
     ]
+    return pairs(lines)
 
 
 def _hardware(spec: StackSpec) -> str:
