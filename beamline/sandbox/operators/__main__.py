@@ -2,22 +2,29 @@
 
 kopf watches; it neither listens on a port nor touches the objects it watches. The controllers write only what GKE's own
 would write.
+
+kopf finds every kind that is served when it starts. Of a kind that is defined later it may ask discovery a moment too
+early, and never again; so it is started anew whenever the set of served kinds has changed.
 """
 
 import asyncio
 import contextlib
 import sys
+import threading
 from typing import Any
 
 import kopf
 import yaml
 
-from beamline.sandbox.cloud.simulation import open_simulation
+from beamline.sandbox.cloud.api_server import ApiServer
+from beamline.sandbox.cloud.errors import CloudError
+from beamline.sandbox.cloud.simulation import Simulation, open_simulation
 from beamline.sandbox.operators.controller import Controller
 from beamline.sandbox.operators.load_balancers import CloudView
 from beamline.sandbox.operators.world import WATCHED, World
 from stacks.problems import EnvironmentProblem
 
+_KINDS_EVERY_S = 0.5
 _SETTLE_S = 0.05
 """Events come in bursts; a pass waits until a burst is over."""
 
@@ -68,6 +75,34 @@ async def _work(controller: Controller, wake: asyncio.Event) -> None:
         due = await asyncio.to_thread(controller.run_once)
 
 
+def _served(api: ApiServer) -> frozenset[str]:
+    """Kinds of interest that the API server serves now; asked anew each time, since kinds come and go."""
+    return frozenset(
+        kind for kind, (group, version, _) in WATCHED.items() if api.serves(f"{group}/{version}".strip("/"), kind)
+    )
+
+
+def _watch_kinds(simulation: Simulation, known: frozenset[str], changed: threading.Event) -> None:
+    """Set ``changed`` once other kinds are served than ``known``."""
+    while not changed.wait(_KINDS_EVERY_S):
+        with contextlib.suppress(CloudError):  # the server is going down or coming up: ask again
+            if _served(simulation.api()) != known:
+                changed.set()
+
+
+def _run_once(simulation: Simulation) -> bool:
+    """Run until told to end (False) or until the set of served kinds has changed (True)."""
+    known, changed = _served(simulation.api()), threading.Event()
+    controller = Controller(World(), CloudView(simulation.ledger), simulation.api(), simulation.time_scale)
+    registry = kopf.OperatorRegistry()
+    register(registry, controller, yaml.safe_load(simulation.cluster.kubeconfig.read_text()))
+    threading.Thread(target=_watch_kinds, args=(simulation, known, changed), daemon=True).start()
+    kopf.run(registry=registry, clusterwide=True, standalone=True, liveness_endpoint=None, stop_flag=changed)
+    again = changed.is_set()
+    changed.set()  # ends the thread
+    return again
+
+
 def main() -> int:
     """Run until told to end. Returns the exit status."""
     try:
@@ -75,11 +110,9 @@ def main() -> int:
     except EnvironmentProblem as problem:
         sys.stderr.write(f"{problem}\n")
         return 3
-    controller = Controller(World(), CloudView(simulation.ledger), simulation.api(), simulation.time_scale)
-    registry = kopf.OperatorRegistry()
-    register(registry, controller, yaml.safe_load(simulation.cluster.kubeconfig.read_text()))
-    kopf.configure(verbose=False)
-    kopf.run(registry=registry, clusterwide=True, standalone=True, liveness_endpoint=None)
+    kopf.configure(quiet=True)
+    while _run_once(simulation):
+        pass
     return 0
 
 

@@ -1,0 +1,117 @@
+"""The G4 stack as a newcomer meets it: applied, proven unchanged, rendered, broken, destroyed; real engine, real API server.
+
+SIMULATED: Google Cloud, kubelets and GKE's controllers. The tests run in file order in one sandbox.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beamline import sandbox
+from beamline.sandbox.home import CHECKOUT
+from stacks.problems import ProblemsFound
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.xdist_group("g4")]
+
+BEAMLINE = [sys.executable, "-m", "beamline.cli"]
+STACK_FILE = CHECKOUT / "stacks" / "Pulumi.g4.yaml"
+
+
+def _beamline(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*BEAMLINE, *arguments], cwd=CHECKOUT, env=dict(os.environ), capture_output=True, text=True, check=False
+    )
+
+
+def _json(*arguments: str) -> Any:
+    done = _beamline(*arguments, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def _checkout_state() -> str:
+    return subprocess.run(
+        ["git", "status", "--porcelain"], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.fixture(scope="module")
+def applied(sandboxes: Path) -> dict[str, Any]:
+    """Apply the stack file as shipped, once."""
+    assert sandboxes.exists()
+    before = _checkout_state()
+    result: dict[str, Any] = _json("sandbox", "up", "g4")
+    assert _checkout_state() == before, "the run changed the checkout"
+    return result
+
+
+def test_up_creates_everything_and_says_that_the_cloud_is_simulated(applied: dict[str, Any]) -> None:
+    assert set(applied["changes"]) == {"create"}
+    assert applied["simulated"] is True
+    assert applied["warnings"] == []
+    outputs = applied["outputs"]
+    assert outputs["model"] == "reflection/Beam-1.0-501B-A23B"
+    assert outputs["endpoint"].startswith("http://")
+    assert outputs["kubeconfig"] == "[secret]"
+
+
+def test_every_node_and_pod_is_ready(applied: dict[str, Any]) -> None:
+    assert applied
+    (status,) = _json("sandbox", "status", "g4")["sandboxes"]
+    assert status["nodes_ready"] == "3/3"
+    ready, wanted = status["pods_ready"].split("/")
+    assert ready == wanted
+    assert int(wanted) >= 3, "an engine, a router and a seeding pod"
+    assert status["problems"] == []
+
+
+def test_a_second_up_expects_no_changes_and_a_refresh_finds_none(applied: dict[str, Any]) -> None:
+    assert applied
+    again = sandbox.up("g4", STACK_FILE)
+    assert again.verified_unchanged
+    assert set(again.changes) == {"same"}
+    sandbox.refresh("g4")
+
+
+def test_rendered_files_are_the_same_bytes_twice_and_the_api_server_takes_them(
+    applied: dict[str, Any], tmp_path: Path
+) -> None:
+    assert applied
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        assert _beamline("render", "g4", "--out", str(folder)).returncode == 0
+    one, two = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders)
+    assert one == two
+    assert one
+    objects = [str(path) for path in sorted(folders[0].glob("*.yaml"))]
+    apply = ["apply", "--dry-run=server", "--server-side", "--force-conflicts"]
+    files = [word for path in objects for word in ("-f", path)]
+    done = _beamline("sandbox", "shell", "g4", "--", "kubectl", *apply, *files)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("(server dry run)") == len(objects)
+
+
+def test_an_unknown_field_of_a_custom_resource_is_refused_in_kubernetes_words(applied: dict[str, Any]) -> None:
+    assert applied
+    with pytest.raises(ProblemsFound) as raised:
+        sandbox.up("g4", STACK_FILE, Path(__file__).with_name("unknown_field"))
+    assert ".spec.sise: field not declared in schema" in str(raised.value)
+
+
+def test_the_kits_own_program_mends_it(applied: dict[str, Any]) -> None:
+    assert applied
+    assert sandbox.up("g4", STACK_FILE).warnings == []
+
+
+def test_down_destroys_through_the_engine_and_proves_nothing_is_left(applied: dict[str, Any], sandboxes: Path) -> None:
+    result = _json("sandbox", "down", "g4")
+    assert result["destroyed"] == applied["changes"]["create"] - 1, "all but the stack itself"
+    assert result["proven_empty"] is True
+    assert list((sandboxes / "sandboxes").glob("[!.]*")) == []
