@@ -9,12 +9,15 @@ import typer
 from beamline.cli.endings import end_with, problems_as_result
 from beamline.cli.output import counting, said, show, show_json, table
 from beamline.cli.parameters import JsonOption
-from stacks import Problem, to_text
+from stacks import Problem, ProblemsFound, to_text
 from stacks.catalog_files import load_catalog
 from stacks.images import LOCK_FILE, read_lock
-from stacks.yaml_files import shown
+from stacks.yaml_files import read_yaml, shown
 
 __all__ = ["lock"]
+
+_MENDED = ("lock-digest", "wrong-value")
+"""Rules about a lock file that this verb is the remedy for."""
 
 CheckOption = Annotated[
     bool, typer.Option("--check", help="Write nothing; it is a problem when the lock file would change.")
@@ -30,7 +33,7 @@ def lock(check: CheckOption = False, as_json: JsonOption = False) -> None:
     from beamline.registry import Entry, RegistryClient, catalog_images, refresh, write_lock  # noqa: PLC0415
 
     with problems_as_result(as_json=as_json):
-        images, locked = catalog_images(load_catalog()), read_lock(LOCK_FILE)
+        images, locked = catalog_images(load_catalog()), read_lock(LOCK_FILE) if check else _usable()
     with counting("asking registries", len(images)) as progress:
 
         def report(_: Entry) -> None:
@@ -41,15 +44,28 @@ def lock(check: CheckOption = False, as_json: JsonOption = False) -> None:
     changed = [entry for entry in result.entries if entry.standing in ("new", "moved", "removed")]
     if check:
         problems += [_outdated(entry.image, entry.standing) for entry in changed]
-    elif changed:
+    else:
         write_lock(LOCK_FILE, result.digests())
     if as_json:
         entries = [entry.to_json() for entry in result.entries]
         show_json({"images": entries, "problems": [problem.to_json() for problem in problems]})
     else:
         rows = [(entry.standing, entry.image, entry.digest or "") for entry in result.entries]
-        show(table(("", "image", "digest"), rows), *([said("\n" + to_text(problems))] if problems else []))
+        show(table(("standing", "image", "digest"), rows), *([said("\n" + to_text(problems))] if problems else []))
     end_with(problems)
+
+
+def _usable() -> dict[str, str]:
+    """Return what the lock file knows, less what is no digest: that is mended by writing it anew."""
+    try:
+        return read_lock(LOCK_FILE)
+    except ProblemsFound as found:
+        if any(problem.rule not in _MENDED for problem in found.problems):
+            raise
+        wrong = {problem.path for problem in found.problems}
+        images = read_yaml(LOCK_FILE).get("images")
+        entries = images.items() if isinstance(images, dict) else ()
+        return {name: digest for name, digest in entries if f'images["{name}"]' not in wrong}
 
 
 def _outdated(image: str, standing: str) -> Problem:

@@ -139,10 +139,15 @@ def _refused(row: ImageRow, error: RefusedError) -> Problem:
 
 
 def write_lock(path: Path, digests: Mapping[str, str]) -> None:
-    """Write the lock file; readers see the old one or the new one. Raises ``EnvironmentProblem`` when they cannot."""
+    """Write the lock file unless it says so already; readers see the old one or the new one.
+
+    Raises ``EnvironmentProblem`` when it cannot be written.
+    """
     text = _HEADER + yaml.safe_dump({"images": dict(digests)}, width=200, sort_keys=True)
     work = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        if path.is_file() and path.read_bytes() == text.encode():
+            return
         with work.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()

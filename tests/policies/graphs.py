@@ -104,6 +104,7 @@ RoleBinding:
 
 _NODE_POOL: dict[str, Any] = {
     "name": "gpu",
+    "cluster": "beamline-t",
     "nodeCount": 1,
     "nodeConfig": {
         "machineType": "g2-standard-12",
