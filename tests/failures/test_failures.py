@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from stacks import Problem, ProblemsFound, resolve, to_text
+from stacks import Problem, ProblemsFound, resolve
 from stacks.settings import STACKS_DIR, pulumi_config, read_stack_file
 from stacks.yaml_files import read_yaml
+from tests.stacks.goldens import FIVE_MISTAKES, five_mistakes
 
 FILES = sorted(Path(__file__).parent.glob("*.yaml"))
 SOUND = {
@@ -132,13 +133,9 @@ def _is_helpful(problem: Problem) -> None:
 
 def test_five_mistakes_give_five_problems() -> None:
     """A stack file with five mistakes is told all five, in full, in one run."""
-    folder = Path(__file__).parent / "five-mistakes"
-    config = pulumi_config(read_stack_file(folder / "Pulumi.g4.yaml"))
-    with pytest.raises(ProblemsFound) as found:
-        resolve("g4", config, where="stacks/Pulumi.g4.yaml", applying=False)
-    errors = [p for p in found.value.problems if p.severity == "error"]
-    assert len(errors) == 5
-    assert to_text(errors) + "\n" == (folder / "problems.txt").read_text(encoding="utf-8")
+    text = five_mistakes()
+    assert text.count("error[") == 5
+    assert text == (FIVE_MISTAKES / "problems.txt").read_text(encoding="utf-8"), "if right: tests.stacks.goldens"
 
 
 def _rules_in_code() -> set[str]:
@@ -159,7 +156,9 @@ def _rule_of_assignment(node: ast.Assign) -> set[str]:
         pairs = list(zip(target.elts, value.elts, strict=True))
     else:
         pairs = [(target, value)]
-    return {str(v.value) for t, v in pairs if isinstance(t, ast.Name) and t.id == "rule" and isinstance(v, ast.Constant)}
+    return {
+        str(v.value) for t, v in pairs if isinstance(t, ast.Name) and t.id == "rule" and isinstance(v, ast.Constant)
+    }
 
 
 def test_every_rule_has_a_case() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,17 +11,12 @@ from stacks import StackSpec
 from stacks.derive import DRAIN_PAUSE_S, MARGIN_S, Derived
 from stacks.yaml_files import read_yaml
 from tests.stacks.conftest import Stack
-
-GOLDEN = Path(__file__).parent / "derived.yaml"
-"""Rewritten by ``python -m tests.stacks.derived``; review the diff before committing."""
+from tests.stacks.goldens import DERIVED, derived_numbers
 
 
-@pytest.mark.parametrize("name", read_yaml(GOLDEN))
-def test_numbers_of_the_shipped_presets(name: str, stack: Stack) -> None:
+def test_numbers_of_the_shipped_presets() -> None:
     """Every derived number of every preset is the one that was reviewed."""
-    accepted = ["precision:nvfp4"] if name == "g4-llmd-nvfp4" else []
-    derived = stack(preset=name, accept_unverified=accepted).derived
-    assert dataclasses.asdict(derived) == read_yaml(GOLDEN)[name]
+    assert derived_numbers() == read_yaml(DERIVED), "if right: python -m tests.stacks.goldens"
 
 
 def test_every_number_is_explained(stack: Stack) -> None:

@@ -84,13 +84,8 @@ STACKS: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["$.config['beamline:overrides']: {'evidence': {}} is not valid under any of the given schemas"],
     ),
     "a count in quotes": (
-        _stack(overrides={"accelerator_pool": {"nodes": "2"}}),
-        [
-            (
-                "$.config['beamline:overrides']: {'accelerator_pool': {'nodes': '2'}} is not valid under any of the given "
-                "schemas"
-            )
-        ],
+        _stack(overrides={"system_pool": {"nodes": "2"}}),
+        ["$.config['beamline:overrides']: {'system_pool': {'nodes': '2'}} is not valid under any of the given schemas"],
     ),
     "an unknown preset": (
         _stack(preset="g5"),
