@@ -57,16 +57,22 @@ def _requests(template: PodTemplate) -> dict[str, int]:
     together: dict[str, int] = {}
     largest_first: dict[str, int] = {}
     for path, container in template.containers():
-        resources = container.get("resources") or {}
-        asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
         is_sidecar = container.get("restartPolicy") == "Always"
-        for name, quantity in asked.items():
-            value = amount(name, quantity)
+        for name, value in _asked(container).items():
             if ".initContainers[" in path and not is_sidecar:
                 largest_first[name] = max(value, largest_first.get(name, 0))
             else:
                 together[name] = together.get(name, 0) + value
     return {name: max(together.get(name, 0), largest_first.get(name, 0)) for name in {**together, **largest_first}}
+
+
+def _asked(container: Mapping[str, Any]) -> dict[str, int]:
+    """What one container asks for: its requests, its limits where it has none, and of devices the larger of both."""
+    resources = container.get("resources") or {}
+    limits = {name: amount(name, quantity) for name, quantity in (resources.get("limits") or {}).items()}
+    requests = {name: amount(name, quantity) for name, quantity in (resources.get("requests") or {}).items()}
+    devices = {name: max(value, requests.get(name, 0)) for name, value in limits.items() if "/" in name}
+    return {**limits, **requests, **devices}
 
 
 def _lacking(template: PodTemplate, pool: NodePool) -> list[str]:
