@@ -15,7 +15,7 @@ from stacks.problems import Problem, ProblemsFound
 from stacks.pulumi_values import NAMESPACE, full_key, is_secret, pulumi_config
 from stacks.rows import Strict
 from stacks.typing_problems import nearest, validation_problems
-from stacks.yaml_files import read_yaml, shown
+from stacks.yaml_files import read_yaml, shown, unwieldy
 
 __all__ = ["NAMESPACE", "STACKS_DIR", "Settings", "parse_config", "pulumi_config", "read_stack_file", "stack_file"]
 
@@ -159,9 +159,10 @@ def _read(key: str, text: str, values: dict[str, Any], where: str) -> Problem | 
 
 def _from_json(text: str) -> Any:
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
+    return None if unwieldy(value) else value
 
 
 def _encrypted(key: str, where: str) -> Problem:

@@ -19,7 +19,7 @@ from yaml.constructor import ConstructorError
 
 from stacks.problems import Problem, ProblemsFound
 
-__all__ = ["read_yaml", "shown"]
+__all__ = ["read_yaml", "shown", "unwieldy"]
 
 _CHECKOUT = Path(__file__).parent.parent
 _MERGE = "tag:yaml.org,2002:merge"
@@ -27,6 +27,11 @@ _MAPPING = "tag:yaml.org,2002:map"
 _INT = re.compile(r"[-+]?(0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)$")
 _FLOAT = re.compile(r"[-+]?(\.[0-9][0-9_]*|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?$")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}$")
+_UNWIELDY = "its lists or sections are nested too deeply, or hold too many values"
+_MOST_LEVELS = 50
+"""No file of ours has ten; whoever walks the data may then do so by recursion."""
+_MOST_VALUES = 100_000
+"""On one level; aliases of aliases can be ten lines long and hold billions."""
 _INT64, _UINT64 = -(2**63), 2**64
 
 
@@ -120,12 +125,29 @@ def read_yaml(path: Path, *, where: str = "") -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise _broken(path, where, f"this is not valid YAML: {_said(error)}") from error
     except RecursionError as error:
-        raise _broken(path, where, "its lists or sections are nested too deeply") from error
+        raise _broken(path, where, _UNWIELDY) from error
+    if unwieldy(data):
+        raise _broken(path, where, _UNWIELDY)
     if data is None:
         raise _broken(path, where, "the file is empty")
     if not isinstance(data, dict):
         raise _broken(path, where, "the file must hold key: value lines at its top level")
     return data
+
+
+def unwieldy(data: Any) -> bool:
+    """Tell whether data is nested deeper or holds more than any file of ours needs; walks level by level."""
+    level = [data]
+    for _ in range(_MOST_LEVELS):
+        level = [
+            item
+            for outer in level
+            if isinstance(outer, dict | list)
+            for item in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if len(level) > _MOST_VALUES:
+            return True
+    return bool(level)
 
 
 def _said(error: yaml.YAMLError) -> str:

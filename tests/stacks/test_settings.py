@@ -48,9 +48,14 @@ def test_a_wrong_setting_is_left_out_and_the_rest_stays(key: str) -> None:
 
 
 def test_nesting_without_end_is_a_problem() -> None:
-    """JSON too deep for any reader is refused, not a crash."""
-    _, problems = parse_config(CONFIG | {"beamline:overrides": '{"a":' * 100_000}, WHERE)
-    assert [(p.rule, p.path) for p in problems] == [("wrong-value", "overrides")]
+    """JSON too deep to be walked is refused, whatever it holds; as deep as anybody needs it is read."""
+    for depth in (51, 400, 100_000):
+        text = '{"a":' * depth + "1" + "}" * depth
+        _, problems = parse_config(CONFIG | {"beamline:overrides": text}, WHERE)
+        assert [(p.rule, p.path) for p in problems] == [("wrong-value", "overrides")]
+    values, problems = parse_config(CONFIG | {"beamline:overrides": '{"a":' * 30 + "1" + "}" * 30}, WHERE)
+    assert problems == []
+    assert "overrides" in values
 
 
 def test_missing_settings_say_how_to_set_them() -> None:

@@ -11,6 +11,7 @@ from stacks import ProblemsFound
 from stacks.settings import STACKS_DIR
 from stacks.yaml_files import read_yaml, shown
 
+UNWIELDY = "its lists or sections are nested too deeply, or hold too many values"
 BROKEN = {
     "empty": ("", "the file is empty"),
     "only-comments": ("# to do\n", "the file is empty"),
@@ -24,7 +25,13 @@ BROKEN = {
         "this is not valid YAML: line 1, column 3: a key must be text; put a list or a section in quotes",
     ),
     "recursion": ("a: &x {b: *x}", "this is not valid YAML: line 1, column 4: found unconstructable recursive node"),
-    "depth": ("a: " + "[" * 5000, "its lists or sections are nested too deeply"),
+    "depth": ("a: " + "[" * 5000, UNWIELDY),
+    "laughs": (
+        "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+        + "\n".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 10)}]" for a, b in zip("abcdefghi", "bcdefghij", strict=True)),
+        UNWIELDY,
+    ),
+    "moderate-depth": ("a: " + "[" * 60 + "]" * 60, UNWIELDY),
     "python": (
         "a: !!python/object:os.system x",
         (
