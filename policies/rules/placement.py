@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from beamline.engine.graph import Graph
-from policies.objects import PodTemplate, pod_templates
+from policies.objects import OPAQUE, PodTemplate, pod_templates
 from policies.pools import NodePool, Taint, node_pools
 from policies.quantities import amount, shown
 from policies.rule import Finding, Rule
@@ -68,11 +68,15 @@ def _requests(template: PodTemplate) -> dict[str, int]:
 
 def _asked(container: Mapping[str, Any]) -> dict[str, int]:
     """What one container asks for: its requests, its limits where it has none, and of devices the larger of both."""
-    resources = container.get("resources") or {}
-    limits = {name: amount(name, quantity) for name, quantity in (resources.get("limits") or {}).items()}
-    requests = {name: amount(name, quantity) for name, quantity in (resources.get("requests") or {}).items()}
+    limits, requests = (_readable(container, section) for section in ("limits", "requests"))
     devices = {name: max(value, requests.get(name, 0)) for name, value in limits.items() if "/" in name}
     return {**limits, **requests, **devices}
+
+
+def _readable(container: Mapping[str, Any], section: str) -> dict[str, int]:
+    quantities = (container.get("resources") or {}).get(section) or {}
+    found = {name: amount(name, quantity) for name, quantity in quantities.items()}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _lacking(template: PodTemplate, pool: NodePool) -> list[str]:
@@ -132,6 +136,21 @@ def _fits_no_node(graph: Graph) -> Iterator[Finding]:
             )
 
 
+def _unreadable(graph: Graph) -> Iterator[Finding]:
+    for template in pod_templates(graph):
+        for path, container in template.containers():
+            for section in ("limits", "requests"):
+                for name, quantity in ((container.get("resources") or {}).get(section) or {}).items():
+                    if amount(name, quantity) is None and quantity != OPAQUE:
+                        yield Finding(
+                            path=f"{path}.resources.{section}.{name}",
+                            urn=template.owner.urn,
+                            value=quantity,
+                            detail="this is not a quantity",
+                            allowed="a number with an optional suffix: 500m, 4, 1.5, 20Gi",
+                        )
+
+
 _PENDING = "the pod would stay Pending while the nodes are paid for"
 
 RULES = (
@@ -155,5 +174,12 @@ RULES = (
         remedy="ask for less, or choose a larger machine type",
         source="stacks/catalog/hardware; GKE docs, allocatable resources",
         find=_fits_no_node,
+    ),
+    Rule(
+        id="quantity",
+        why="the API server refuses it",
+        remedy="write a Kubernetes quantity",
+        source="Kubernetes docs, Quantity",
+        find=_unreadable,
     ),
 )
