@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 import yaml
@@ -184,7 +184,7 @@ def _show_up(result: UpResult) -> None:
     changes = ", ".join(f"{count} {operation}" for operation, count in sorted(result.changes.items()))
     again = "; applied again: nothing to change" if result.verified_unchanged else ""
     took = ", ".join(f"{part} {seconds:.0f} s" for part, seconds in result.seconds.items())
-    rows = [(name, value if isinstance(value, str) else _flat(value)) for name, value in result.outputs.items()]
+    rows = list(_output_rows(result.outputs))
     show(
         said(f"{result.name}: applied to a SIMULATED Google Cloud ({changes}{again}) in {took}"),
         heading("outputs"),
@@ -197,9 +197,13 @@ def _show_up(result: UpResult) -> None:
     )
 
 
-def _flat(value: Any) -> str:
-    text: str = yaml.safe_dump(value, default_flow_style=True, width=100_000)
-    return text.removesuffix("...\n").strip()
+def _output_rows(outputs: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str]]:
+    """One row per value; what is inside a structure is named by its path."""
+    for name, value in outputs.items():
+        if isinstance(value, Mapping):
+            yield from _output_rows(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", str(value)
 
 
 def _down_line(result: DownResult) -> str:

@@ -1,0 +1,67 @@
+"""The documentation says what is: computed parts are fresh, and every command a reader may type works."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from beamline.sandbox.home import CHECKOUT
+from tests.docs.pages import OWNERSHIP, README, ownership_page, readme
+
+RUN_ELSEWHERE = {
+    "make up": "tests/end_to_end/test_g4.py applies the same stack",
+    "make test": "this run",
+    "make down": "tests/end_to_end/test_g4.py",
+    "make setup": "made the environment this test runs in",
+    ".venv/bin/beamline sandbox status g4": "tests/end_to_end/test_g4.py",
+    ".venv/bin/beamline sandbox shell g4 -- kubectl get pods -A": "tests/end_to_end/test_g4.py",
+    ".venv/bin/beamline sandbox logs g4 operators": "tests/end_to_end/test_g4.py",
+}
+NEEDS_A_CLOUD = ("gcloud ", "pulumi ", ".venv/bin/beamline lock")
+
+
+def _commands() -> list[str]:
+    blocks = re.findall(r"```console\n(.*?)```", README.read_text(), flags=re.DOTALL)
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    return [re.sub(r"\s+#.*$", "", line) for line in lines]
+
+
+RUN_HERE = [c for c in _commands() if c not in RUN_ELSEWHERE and not c.startswith(NEEDS_A_CLOUD)]
+
+
+def test_the_computed_parts_of_the_documentation_are_fresh() -> None:
+    assert README.read_text() == readme(README.read_text()), "run `make golden`"
+    assert OWNERSHIP.read_text() == ownership_page(), "run `make golden`"
+
+
+def test_every_command_that_needs_no_cloud_is_run_by_some_test() -> None:
+    assert len(RUN_HERE) >= 5
+    unused = set(RUN_ELSEWHERE) - set(_commands())
+    assert unused == set(), "listed here, but no longer in the README"
+
+
+@pytest.mark.parametrize("command", RUN_HERE)
+def test_the_command_works_as_written(command: str, tmp_path: Path) -> None:
+    words = [str(tmp_path / word) if word == "manifests-g4" else word for word in shlex.split(command)]
+    done = subprocess.run(words, cwd=CHECKOUT, env=dict(os.environ), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [c for c in _commands() if c.startswith("make ")])
+def test_the_make_target_exists(command: str) -> None:
+    done = subprocess.run(
+        ["make", "--dry-run", *command.split()[1:]], cwd=CHECKOUT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_link_to_a_file_of_ours_leads_somewhere() -> None:
+    for page in [README, *sorted((CHECKOUT / "docs").glob("*.md")), CHECKOUT / "CONTRIBUTING.md"]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

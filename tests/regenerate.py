@@ -1,0 +1,24 @@
+"""Rewrites everything that is generated and committed: ``make golden``. Read the difference before you commit it."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+
+from tests.docs.pages import OWNERSHIP, README, ownership_page, readme
+
+WRITERS = (
+    "stacks.json_schemas",
+    "tests.stacks.goldens",
+    "tests.manifests.regenerate",
+    "tests.components.goldens",
+    "tests.cli.golden",
+)
+"""Modules whose ``python -m`` rewrites their own files, in an order that needs no second round."""
+
+if __name__ == "__main__":
+    for module in WRITERS:
+        sys.stderr.write(f"{module}\n")
+        runpy.run_module(module, run_name="__main__")
+    OWNERSHIP.write_text(ownership_page())
+    README.write_text(readme(README.read_text()))
