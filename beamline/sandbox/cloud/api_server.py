@@ -5,9 +5,9 @@ import as the rest of the work takes.
 """
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ Manifest = dict[str, Any]
 
 _TIMEOUT_S = 30
 _MANAGER = "gke"
+_TRY_AGAIN = {requests.codes.too_many_requests, requests.codes.service_unavailable}
+"""What the server says while it takes up or lays down a kind."""
+_RETRIES_S = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 0.0)
 _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
 
@@ -48,6 +51,7 @@ class ApiServer:
 
     def __init__(self, url: str, ca_file: str, token: str) -> None:
         self._url = url
+        self._known: dict[tuple[str, str], Kind] = {}
         self._session = requests.Session()
         self._session.trust_env = False  # a proxy or a CA bundle for the outside world has no say on loopback
         self._session.verify = ca_file
@@ -98,6 +102,12 @@ class ApiServer:
         if answer.status_code != requests.codes.not_found:
             self._checked(answer)
 
+    def replace(self, path: str, manifest: Mapping[str, Any]) -> None:
+        """Write what a path holds; nothing happens when it is gone or has changed meanwhile."""
+        answer = self._send("PUT", path, manifest)
+        if answer.status_code not in (requests.codes.not_found, requests.codes.conflict):
+            self._checked(answer)
+
     def delete(self, path: str, *, grace_s: int | None = None) -> None:
         """Ask for an object's deletion; nothing happens when it is gone."""
         options: dict[str, Any] = {"propagationPolicy": "Background"}
@@ -107,24 +117,24 @@ class ApiServer:
         if answer.status_code not in (requests.codes.not_found, requests.codes.method_not_allowed):
             self._checked(answer)
 
-    @cached_property
-    def _built_in(self) -> dict[str, Kind]:
-        return {kind.kind: kind for kind in self._kinds_of("v1")}
-
     def kind(self, group_version: str, kind: str) -> Kind:
         """Return how a kind is served. Raises CloudError when it is not."""
-        found = self._built_in.get(kind) if group_version == "v1" else None
-        found = found or next((k for k in self._kinds_of(group_version) if k.kind == kind), None)
-        if found is None:
+        if not self.serves(group_version, kind):
             raise CloudError(f"the sandbox's API server does not serve {group_version} {kind}")
-        return found
+        return self._known[group_version, kind]
+
+    def serves(self, group_version: str, kind: str) -> bool:
+        """Tell whether a kind is served; what was served once is not asked for again."""
+        if (group_version, kind) not in self._known:
+            self._known |= {(found.group_version, found.kind): found for found in self._kinds_of(group_version)}
+        return (group_version, kind) in self._known
 
     def kinds(self) -> Iterator[Kind]:
         """Yield every kind that can be listed and deleted, in its preferred version."""
-        yield from self._built_in.values()
         groups = (self.get("/apis") or {}).get("groups", [])
-        for group in groups:
-            yield from self._kinds_of(group["preferredVersion"]["groupVersion"])
+        for group_version in ["v1", *(group["preferredVersion"]["groupVersion"] for group in groups)]:
+            if group_version != "events.k8s.io/v1":  # core events under another name
+                yield from self._kinds_of(group_version)
 
     def _kinds_of(self, group_version: str) -> list[Kind]:
         found = self.get(("/api/" if group_version == "v1" else "/apis/") + group_version) or {}
@@ -136,15 +146,20 @@ class ApiServer:
 
     def _send(self, verb: str, path: str, body: object = None, content: str = "application/json") -> requests.Response:
         data = None if body is None else json.dumps(body)
-        try:
-            return self._session.request(
-                verb, self._url + path, data=data, headers={"Content-Type": content}, timeout=_TIMEOUT_S
-            )
-        except (requests.RequestException, OSError) as error:
-            raise CloudError(
-                f"the sandbox's API server at {self._url} does not answer ({type(error).__name__}); "
-                "`beamline sandbox up` starts it"
-            ) from error
+        for pause_s in _RETRIES_S:
+            try:
+                answer = self._session.request(
+                    verb, self._url + path, data=data, headers={"Content-Type": content}, timeout=_TIMEOUT_S
+                )
+            except (requests.RequestException, OSError) as error:
+                raise CloudError(
+                    f"the sandbox's API server at {self._url} does not answer ({type(error).__name__}); "
+                    "`beamline sandbox up` starts it"
+                ) from error
+            if answer.status_code not in _TRY_AGAIN:
+                break
+            time.sleep(pause_s)
+        return answer
 
     def _checked(self, answer: requests.Response) -> Manifest:
         if answer.ok:

@@ -6,7 +6,7 @@ is noted once; deleting the cluster takes away everything else, as deleting a re
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from beamline.sandbox.cloud.versions import GkeVersion
 
 __all__ = ["install", "leftovers", "remove_everything"]
 
+_DEFINITION = "CustomResourceDefinition"
+_PRISTINE = "pristine.json"
 _LIMIT_S = 90.0
 _POLL_S = 0.1
 _SYSTEM_NAMESPACES = {"default", "kube-node-lease", "kube-public", "kube-system"}
@@ -34,51 +36,62 @@ def install(simulation: Simulation, cluster: Mapping[str, Any], version: GkeVers
     """Put GKE's own objects into the cluster; safe to repeat. Raises CloudError."""
     api = simulation.api()
     _note_pristine(simulation, api)
-    for manifest in installed_objects(cluster, version):
-        definition = manifest["kind"] == "CustomResourceDefinition"
-        kind = api.kind(manifest["apiVersion"], manifest["kind"])
-        api.apply(kind, manifest)
-        if definition:
-            _await_served(api, manifest)
+    manifests = installed_objects(cluster, version)
+    definitions = [manifest for manifest in manifests if manifest["kind"] == _DEFINITION]
+    for manifest in definitions:
+        api.apply(api.kind(manifest["apiVersion"], _DEFINITION), manifest)
+    _await_served(api, definitions)
+    for manifest in manifests:
+        if manifest["kind"] != _DEFINITION:
+            api.apply(api.kind(manifest["apiVersion"], manifest["kind"]), manifest)
 
 
 def remove_everything(simulation: Simulation) -> None:
     """Take away whatever the API server holds that it did not hold before the cluster. Raises CloudError."""
     api = simulation.api()
-    deadline = time.monotonic() + _LIMIT_S
+    kinds, deadline = list(api.kinds()), time.monotonic() + _LIMIT_S
+    looked_at = kinds
     while True:
-        found = list(_leftovers(simulation, api))
-        if not found:
-            (simulation.folder / "pristine.json").unlink(missing_ok=True)
+        found = list(_leftovers(simulation, api, looked_at))
+        if not found and looked_at is kinds:
+            (simulation.folder / _PRISTINE).unlink(missing_ok=True)
             return
         if time.monotonic() > deadline:
             names = ", ".join(sorted(_title(kind, item) for kind, item in found)[:10])
             raise CloudError(f"Error waiting for deleting GKE cluster: {len(found)} objects would not go: {names}")
+        empty = all(kind.kind == "Namespace" for kind, _ in found)
         for kind, item in found:
-            _remove(api, kind, item)
-        time.sleep(_POLL_S)
+            _remove(api, kind, item, empty=empty)
+        # What is going is looked at again first; once it is gone, everything is looked at again.
+        looked_at = list(dict.fromkeys(kind for kind, _ in found)) or kinds
+        if found:
+            time.sleep(_POLL_S)
 
 
 def leftovers(simulation: Simulation) -> list[str]:
     """Return what the API server holds that it did not hold before the cluster, as ``Kind namespace/name``."""
-    return sorted(_title(kind, item) for kind, item in _leftovers(simulation, simulation.api()))
+    api = simulation.api()
+    return sorted(_title(kind, item) for kind, item in _leftovers(simulation, api, list(api.kinds())))
 
 
-def _remove(api: ApiServer, kind: Kind, item: Manifest) -> None:
+def _remove(api: ApiServer, kind: Kind, item: Manifest, *, empty: bool) -> None:
+    """Delete an object; a namespace goes at once when nothing is left (its controller takes its time to look)."""
     metadata = item["metadata"]
     path = kind.path(metadata.get("namespace", ""), metadata["name"])
     if metadata.get("finalizers") and kind.kind != "Namespace":
         api.merge(path, {"metadata": {"finalizers": None}})  # whoever set them goes with the cluster
     if "deletionTimestamp" not in metadata:
         api.delete(path, grace_s=0)
+    elif kind.kind == "Namespace" and empty:
+        api.replace(f"{path}/finalize", {**item, "spec": {"finalizers": []}})
 
 
-def _leftovers(simulation: Simulation, api: ApiServer) -> Iterator[tuple[Kind, Manifest]]:
-    pristine = _pristine(simulation.folder / "pristine.json")
+def _leftovers(simulation: Simulation, api: ApiServer, kinds: Iterable[Kind]) -> Iterator[tuple[Kind, Manifest]]:
+    pristine = _pristine(simulation.folder / _PRISTINE)
     if pristine is None:
         return
-    for kind in api.kinds():
-        if kind.kind in _COME_AND_GO or (kind.kind, kind.group_version) == ("Event", "events.k8s.io/v1"):
+    for kind in kinds:
+        if kind.kind in _COME_AND_GO:
             continue
         for item in api.items(kind):
             if _key(kind, item) not in pristine and not _kubernetes_own(kind, item):
@@ -98,7 +111,7 @@ def _kubernetes_own(kind: Kind, item: Manifest) -> bool:
 
 
 def _note_pristine(simulation: Simulation, api: ApiServer) -> None:
-    path = simulation.folder / "pristine.json"
+    path = simulation.folder / _PRISTINE
     if path.exists():
         return
     keys = [_key(kind, item) for kind in api.kinds() if kind.kind not in _COME_AND_GO for item in api.items(kind)]
@@ -121,15 +134,17 @@ def _title(kind: Kind, item: Manifest) -> str:
     return f"{kind.kind} {'/'.join(filter(None, [metadata.get('namespace'), metadata['name']]))}"
 
 
-def _await_served(api: ApiServer, manifest: Manifest) -> None:
-    spec = manifest["spec"]
-    for version in spec["versions"]:
-        deadline = time.monotonic() + _LIMIT_S
-        while True:
-            try:
-                api.kind(f"{spec['group']}/{version['name']}", spec["names"]["kind"])
-                break
-            except CloudError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(_POLL_S)
+def _await_served(api: ApiServer, definitions: Iterable[Manifest]) -> None:
+    """Wait until the server serves the kinds just defined."""
+    deadline = time.monotonic() + _LIMIT_S
+    waiting = {
+        (f"{manifest['spec']['group']}/{version['name']}", manifest["spec"]["names"]["kind"])
+        for manifest in definitions
+        for version in manifest["spec"]["versions"]
+    }
+    while waiting:
+        waiting = {(version, kind) for version, kind in waiting if not api.serves(version, kind)}
+        if waiting and time.monotonic() > deadline:
+            raise CloudError(f"the sandbox's API server does not serve {sorted(waiting)}")
+        if waiting:
+            time.sleep(_POLL_S)

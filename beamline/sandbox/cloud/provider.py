@@ -76,7 +76,7 @@ class SimulatedGoogleCloud(ResourceProviderServicer):
     def Invoke(self, request: Any, context: Any) -> Any:  # noqa: N802 - protocol
         """Answer the few lookups that make sense without a cloud."""
 
-        def answer() -> Any:
+        def looked_up() -> Any:
             found = call_function(request.tok, from_struct(request.args), self._simulation)
             answer = provider_pb2.InvokeResponse()
             getattr(answer, "return").CopyFrom(to_struct(found))  # the field's name is a keyword

@@ -40,8 +40,8 @@ class Network(ComputeKind):
     regional = False
     create_s, delete_s = 20, 30
     computed = (
-        "autoCreateSubnetworks", "deleteDefaultRoutesOnCreate", "gatewayIpv4", "mtu", "networkFirewallPolicyEnforcementOrder",
-        "networkId", "numericId", "project", "routingMode", "selfLink",
+        "autoCreateSubnetworks", "deleteDefaultRoutesOnCreate", "gatewayIpv4", "mtu",
+        "networkFirewallPolicyEnforcementOrder", "networkId", "numericId", "project", "routingMode", "selfLink",
     )  # fmt: skip
 
     @override
@@ -87,8 +87,8 @@ class Subnetwork(ComputeKind):
     collection = "subnetworks"
     create_s, delete_s = 20, 20
     computed = (
-        "creationTimestamp", "gatewayAddress", "privateIpGoogleAccess", "project", "purpose", "region", "secondaryIpRanges",
-        "selfLink", "stackType", "subnetworkId",
+        "creationTimestamp", "gatewayAddress", "privateIpGoogleAccess", "project", "purpose", "region",
+        "secondaryIpRanges", "selfLink", "stackType", "subnetworkId",
     )  # fmt: skip
 
     @override

@@ -79,7 +79,8 @@ def _accelerators(config: Inputs, made: Machine) -> Iterator[Failure]:
             hint = f"; {kind} is {other.name}'s" if other else ""
             yield Failure(
                 f"{path}[{index}].type",
-                f"Accelerator type '{kind}' is not supported with machine type '{made.name}': it has {made.family.gpu}{hint}",
+                f"Accelerator type '{kind}' is not supported with machine type '{made.name}': "
+                f"it has {made.family.gpu}{hint}",
             )
         elif count != made.gpus:
             yield Failure(
@@ -108,7 +109,8 @@ def _local_ssds(config: Inputs, made: Machine) -> Iterator[Failure]:
             allowed = ", ".join(str(n) for n in made.local_ssds if n) or "none"
             yield Failure(
                 f"{key}.localSsdCount",
-                f"Machine type '{made.name}' takes {allowed} local SSDs ({made.family.local_ssd_gib} GiB each), not {count}",
+                f"Machine type '{made.name}' takes {allowed} local SSDs "
+                f"({made.family.local_ssd_gib} GiB each), not {count}",
             )
     if config.get("localSsdCount"):
         yield Failure(
@@ -124,7 +126,8 @@ def _boot_disk(config: Inputs, made: Machine) -> Iterator[Failure]:
         said = kind or "pd-balanced (GKE's default)"
         yield Failure(
             path,
-            f"{said} disk type cannot be used by {made.name} machine type: it boots from {', '.join(made.family.boot_disks)}",
+            f"{said} disk type cannot be used by {made.name} machine type: "
+            f"it boots from {', '.join(made.family.boot_disks)}",
         )
     size = config.get("diskSizeGb") or block.get("sizeGb")
     if size is not None and size < _SMALLEST_DISK_GB:

@@ -98,7 +98,8 @@ class NodePool(Kind):
     def exists_already(self, identity: Identity) -> CloudError:
         # Terraform's provider looks first and never sends the request that GKE would answer with 409.
         return CloudError(
-            f"resource - {identity.id} - already exists (googleapi: Error 409: Already exists: {identity.id}., alreadyExists)"
+            f"resource - {identity.id} - already exists "
+            f"(googleapi: Error 409: Already exists: {identity.id}., alreadyExists)"
         )
 
     @override
@@ -229,7 +230,8 @@ def _check_addresses(pool_id: str, inputs: Inputs, cluster: Record, simulation: 
 
 def _exhausted(subnetwork: Record, name: str, block: str, needed: int) -> CloudError:
     return CloudError(
-        f"Error waiting for creating GKE NodePool: [IP_SPACE_EXHAUSTED]: IP space of '{subnetwork.id}-{name}' is exhausted: "
+        f"Error waiting for creating GKE NodePool: [IP_SPACE_EXHAUSTED]: IP space of '{subnetwork.id}-{name}' "
+        "is exhausted: "
         f"{needed} addresses are needed, {block} has {ipaddress.ip_network(block).num_addresses}."
     )
 

@@ -1,0 +1,217 @@
+"""Inputs of every resource type as the kit's components write them, and how to make changed copies."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from beamline.sandbox.cloud.operations import Operations
+from stacks.cloud import SANDBOX_PROJECT as PROJECT
+
+REGION, ZONE, VERSION = "us-central1", "us-central1-b", "1.35.8-gke.1036000"
+NETWORK, SUBNETWORK = "gcp:compute/network:Network", "gcp:compute/subnetwork:Subnetwork"
+ROUTER, NAT = "gcp:compute/router:Router", "gcp:compute/routerNat:RouterNat"
+FIREWALL = "gcp:compute/firewall:Firewall"
+ADDRESS, GLOBAL_ADDRESS = "gcp:compute/address:Address", "gcp:compute/globalAddress:GlobalAddress"
+ACCOUNT, ACCOUNT_MEMBER = "gcp:serviceaccount/account:Account", "gcp:serviceaccount/iAMMember:IAMMember"
+PROJECT_MEMBER = "gcp:projects/iAMMember:IAMMember"
+BUCKET, BUCKET_MEMBER = "gcp:storage/bucket:Bucket", "gcp:storage/bucketIAMMember:BucketIAMMember"
+SECRET_MEMBER = "gcp:secretmanager/secretIamMember:SecretIamMember"
+REPOSITORY_MEMBER = "gcp:artifactregistry/repositoryIamMember:RepositoryIamMember"
+CLUSTER, POOL = "gcp:container/cluster:Cluster", "gcp:container/nodePool:NodePool"
+
+NETWORK_ID = f"projects/{PROJECT}/global/networks/beam"
+NODES_ID = f"projects/{PROJECT}/regions/{REGION}/subnetworks/beam-nodes"
+CLUSTER_ID = f"projects/{PROJECT}/locations/{REGION}/clusters/beam"
+EMAIL = f"beam-nodes@{PROJECT}.iam.gserviceaccount.com"
+ACCOUNT_ID = f"projects/{PROJECT}/serviceAccounts/{EMAIL}"
+IDENTITY = f"serviceAccount:{PROJECT}.svc.id.goog[serving/seed]"
+
+GOOD: dict[str, tuple[str, dict[str, Any]]] = {
+    "network": (NETWORK, {"name": "beam", "autoCreateSubnetworks": False, "mtu": 8896, "routingMode": "REGIONAL"}),
+    "nodes": (
+        SUBNETWORK,
+        {
+            "name": "beam-nodes",
+            "region": REGION,
+            "network": NETWORK_ID,
+            "ipCidrRange": "10.0.0.0/22",
+            "privateIpGoogleAccess": True,
+            "secondaryIpRanges": [
+                {"rangeName": "pods", "ipCidrRange": "10.4.0.0/18"},
+                {"rangeName": "services", "ipCidrRange": "10.8.0.0/22"},
+            ],
+        },
+    ),
+    "proxies": (
+        SUBNETWORK,
+        {
+            "name": "beam-proxy-only",
+            "region": REGION,
+            "network": NETWORK_ID,
+            "ipCidrRange": "10.9.0.0/23",
+            "purpose": "REGIONAL_MANAGED_PROXY",
+            "role": "ACTIVE",
+        },
+    ),
+    "router": (ROUTER, {"name": "beam-router", "region": REGION, "network": NETWORK_ID}),
+    "nat": (
+        NAT,
+        {
+            "name": "beam-nat",
+            "region": REGION,
+            "router": "beam-router",
+            "natIpAllocateOption": "AUTO_ONLY",
+            "sourceSubnetworkIpRangesToNat": "LIST_OF_SUBNETWORKS",
+            "subnetworks": [{"name": NODES_ID, "sourceIpRangesToNats": ["ALL_IP_RANGES"]}],
+            "enableDynamicPortAllocation": True,
+            "minPortsPerVm": 256,
+        },
+    ),
+    "firewall": (
+        FIREWALL,
+        {
+            "name": "beam-health",
+            "network": NETWORK_ID,
+            "allows": [{"protocol": "tcp", "ports": ["8000"]}],
+            "sourceRanges": ["130.211.0.0/22", "35.191.0.0/16"],
+        },
+    ),
+    "address": (ADDRESS, {"name": "beam-address", "region": REGION}),
+    "global address": (GLOBAL_ADDRESS, {"name": "beam-global"}),
+    "account": (ACCOUNT, {"accountId": "beam-nodes", "displayName": "Nodes of beam"}),
+    "role": (
+        PROJECT_MEMBER,
+        {"project": PROJECT, "role": "roles/container.defaultNodeServiceAccount", "member": f"serviceAccount:{EMAIL}"},
+    ),
+    "bucket": (BUCKET, {"name": "beam-weights", "location": "US-CENTRAL1", "uniformBucketLevelAccess": True}),
+    "bucket role": (
+        BUCKET_MEMBER,
+        {"bucket": "beam-weights", "role": "roles/storage.objectViewer", "member": f"serviceAccount:{EMAIL}"},
+    ),
+    "secret role": (
+        SECRET_MEMBER,
+        {"secretId": "hf-token", "role": "roles/secretmanager.secretAccessor", "member": f"serviceAccount:{EMAIL}"},
+    ),
+    "registry role": (
+        REPOSITORY_MEMBER,
+        {
+            "project": "my-images",
+            "location": REGION,
+            "repository": "mirror",
+            "role": "roles/artifactregistry.reader",
+            "member": f"serviceAccount:{EMAIL}",
+        },
+    ),
+    "cluster": (
+        CLUSTER,
+        {
+            "name": "beam",
+            "location": REGION,
+            "nodeLocations": [ZONE],
+            "networkingMode": "VPC_NATIVE",
+            "network": NETWORK_ID,
+            "subnetwork": NODES_ID,
+            "ipAllocationPolicy": {"clusterSecondaryRangeName": "pods", "servicesSecondaryRangeName": "services"},
+            "datapathProvider": "ADVANCED_DATAPATH",
+            "releaseChannel": {"channel": "REGULAR"},
+            "minMasterVersion": VERSION,
+            "privateClusterConfig": {"enablePrivateNodes": True},
+            "controlPlaneEndpointsConfig": {"dnsEndpointConfig": {"allowExternalTraffic": True}},
+            "workloadIdentityConfig": {"workloadPool": f"{PROJECT}.svc.id.goog"},
+            "gatewayApiConfig": {"channel": "CHANNEL_STANDARD"},
+            "addonsConfig": {"httpLoadBalancing": {"disabled": False}},
+            "monitoringConfig": {
+                "enableComponents": ["SYSTEM_COMPONENTS", "DCGM"],
+                "managedPrometheus": {"enabled": True},
+            },
+            "removeDefaultNodePool": True,
+            "initialNodeCount": 1,
+            "deletionProtection": False,
+        },
+    ),
+    "system": (
+        POOL,
+        {
+            "name": "beam-system",
+            "cluster": "beam",
+            "location": REGION,
+            "nodeLocations": [ZONE],
+            "nodeCount": 2,
+            "version": VERSION,
+            "maxPodsPerNode": 64,
+            "nodeConfig": {
+                "machineType": "n4-standard-4",
+                "diskType": "hyperdisk-balanced",
+                "diskSizeGb": 100,
+                "serviceAccount": EMAIL,
+                "workloadMetadataConfig": {"mode": "GKE_METADATA"},
+            },
+        },
+    ),
+    "gpus": (
+        POOL,
+        {
+            "name": "beam-gpus",
+            "cluster": "beam",
+            "location": REGION,
+            "nodeLocations": [ZONE],
+            "nodeCount": 1,
+            "version": VERSION,
+            "maxPodsPerNode": 32,
+            "management": {"autoRepair": True, "autoUpgrade": True},
+            "upgradeSettings": {"strategy": "SURGE", "maxSurge": 0, "maxUnavailable": 1},
+            "networkConfig": {"enablePrivateNodes": True},
+            "nodeConfig": {
+                "machineType": "g4-standard-384",
+                "diskType": "hyperdisk-balanced",
+                "diskSizeGb": 200,
+                "serviceAccount": EMAIL,
+                "guestAccelerators": [
+                    {
+                        "type": "nvidia-rtx-pro-6000",
+                        "count": 8,
+                        "gpuDriverInstallationConfig": {"gpuDriverVersion": "LATEST"},
+                    }
+                ],
+                "ephemeralStorageLocalSsdConfig": {"localSsdCount": 32},
+                "labels": {"beam/role": "decode"},
+                "workloadMetadataConfig": {"mode": "GKE_METADATA"},
+            },
+        },
+    ),
+    "identity": (
+        ACCOUNT_MEMBER,
+        {"serviceAccountId": ACCOUNT_ID, "role": "roles/iam.workloadIdentityUser", "member": IDENTITY},
+    ),
+}
+"""By a short name, in an order in which they can be created."""
+
+
+def token(name: str) -> str:
+    return GOOD[name][0]
+
+
+def inputs(name: str, /, **changes: Any) -> dict[str, Any]:
+    """Return a copy of a sample; ``nodeConfig__diskType="x"`` sets a nested value, None drops it."""
+    out = copy.deepcopy(GOOD[name][1])
+    for path, value in changes.items():
+        *blocks, last = path.split("__")
+        place: Any = out
+        for block in blocks:
+            place = place[int(block)] if block.isdigit() else place.setdefault(block, {})
+        if value is None:
+            place.pop(last, None)
+        else:
+            place[last] = value
+    return out
+
+
+def build(cloud: Operations, *names: str) -> dict[str, Any]:
+    """Create samples in the order of the table (all of them when none is named); return their records."""
+    return {name: cloud.create(kind, inputs(name)) for name, (kind, _) in GOOD.items() if not names or name in names}
+
+
+def upto(name: str) -> list[str]:
+    """Return the names of the samples before one."""
+    return list(GOOD)[: list(GOOD).index(name)]
