@@ -51,7 +51,8 @@ def up(stack: StackArgument, as_json: JsonOption = False) -> None:
         with _stack_file(selection) as file, _progress() as report:
             result = sandbox.up(selection.name, file, report=report)
     if as_json:
-        show_json({**asdict(result), "simulated": True})
+        warnings = [problem.to_json() for problem in result.warnings]
+        show_json({**asdict(result), "warnings": warnings, "simulated": True})
     else:
         _show_up(result)
 
@@ -93,7 +94,7 @@ def status(
         names = sandbox.sandbox_names() if stack is None else [stack_name(stack)]
         found = [sandbox.status(name) for name in names]
     if as_json:
-        show_json({"sandboxes": [each.to_json() for each in found]})
+        show_json({"sandboxes": [_status_json(each) for each in found]})
     elif not found:
         show(said("no sandbox"))
     for each in [] if as_json else found:
@@ -212,6 +213,13 @@ def _down_line(result: DownResult) -> str:
     if not result.proven_empty:
         return f"{result.name}: servers ended, folder removed; nothing was destroyed through the engine"
     return f"{result.name}: {result.destroyed} resources destroyed; cloud and cluster proven empty; servers ended"
+
+
+def _status_json(found: Status) -> dict[str, object]:
+    own = found.to_json()
+    ready = {"nodes_ready": own.pop("nodes"), "pods_ready": own.pop("pods")}
+    problems = own.pop("problems")
+    return {**own, **ready, "problems": problems, "simulated": True}
 
 
 def _show_status(found: Status) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["CHECK", "LOCK", "PLAN", "PRESET", "PRESETS", "PROBLEMS", "RENDER"]
+__all__ = [
+    "CHECK", "DOWN", "LOCK", "LOGS", "PLAN", "PRESET", "PRESETS", "PROBLEMS", "RENDER", "SHELL", "STATUS", "UP",
+]  # fmt: skip
 
 TEXT = {"type": "string"}
 TEXTS = {"type": "array", "items": TEXT}
@@ -78,3 +80,38 @@ LOCK = _object(
     ),
     problems=_PROBLEMS,
 )
+
+_TRUE = {"const": True}
+_TRUTH = {"type": "boolean"}
+_SERVER = _object(name=TEXT, pid=COUNT, alive=_TRUTH, memory_mib=_or_null("integer"), log=TEXT)
+_SANDBOX = _object(
+    name=TEXT,
+    state={"enum": ["absent", "half-made", "running", "degraded", "stopped"]},
+    folder=TEXT,
+    processes=_list(_SERVER),
+    endpoint=TEXT,
+    kubeconfig=TEXT,
+    time_scale={"type": "number"},
+    applied=_TRUTH,
+    resources=COUNT,
+    nodes_ready=TEXT,
+    pods_ready=TEXT,
+    problems=_PROBLEMS,
+    simulated=_TRUE,
+)
+
+UP = _object(
+    name=TEXT,
+    changes={"type": "object", "additionalProperties": COUNT},
+    verified_unchanged=_TRUTH,
+    outputs={"type": "object"},
+    warnings=_PROBLEMS,
+    seconds={"type": "object", "additionalProperties": {"type": "number"}},
+    simulated=_TRUE,
+)
+DOWN = _object(name=TEXT, existed=_TRUTH, destroyed=COUNT, proven_empty=_TRUTH)
+STATUS = _object(sandboxes=_list(_SANDBOX))
+SHELL = _object(command=TEXTS, folder=TEXT, environment={"type": "object", "additionalProperties": TEXT})
+LOGS = {
+    "oneOf": [_object(log={"type": "null"}, logs=TEXTS), _object(log=TEXT, lines=TEXTS)],
+}
