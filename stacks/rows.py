@@ -30,6 +30,7 @@ __all__ = [
 
 Positive = Annotated[int, Field(gt=0)]
 NotNegative = Annotated[int, Field(ge=0)]
+Rate = Annotated[float, Field(ge=0.001, le=100_000)]
 
 
 class Strict(BaseModel):
@@ -88,8 +89,8 @@ class LocalSsdShape(Sourced):
 class Throughput(Sourced):
     """Rates that decide how long a node takes to serve; used for startup budgets, never shown as performance."""
 
-    seed_gb_per_s: float = Field(gt=0, description="Object storage to local SSD, one node.")
-    load_gb_per_s: float = Field(gt=0, description="Local SSD to GPU memory, one node.")
+    seed_gb_per_s: Rate = Field(description="Object storage to local SSD, one node.")
+    load_gb_per_s: Rate = Field(description="Local SSD to GPU memory, one node.")
     boot_s: Positive = Field(description="From node pool create to a ready node with its GPU driver.")
 
 
@@ -108,7 +109,7 @@ class GkeSupport(Sourced):
 class Price(Sourced):
     """Public list price of one node; null is unknown and stays unknown."""
 
-    usd_per_hour: float | None
+    usd_per_hour: Annotated[float, Field(gt=0, le=100_000)] | None
     region: Text
 
 
@@ -221,7 +222,7 @@ class EngineStartup(Sourced):
 class EngineMemory(Sourced):
     """What an engine keeps of GPU memory besides weights and KV cache."""
 
-    overhead_gb_per_gpu: float = Field(gt=0)
+    overhead_gb_per_gpu: Annotated[float, Field(gt=0, le=1000)]
 
 
 class EngineOffload(Sourced):

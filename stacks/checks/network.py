@@ -118,12 +118,13 @@ def nodes_range(c: Candidate) -> Iterator[Problem]:
     """Google keeps four addresses of every subnet."""
     network = _ranges(c)["nodes_cidr"]
     nodes = c.preset.system_pool.nodes + c.preset.accelerator_pool.nodes + 2 * _SURGE_NODES + 1
-    if network is not None and network.num_addresses - 4 < nodes:
+    usable = 0 if network is None else max(0, network.num_addresses - 4)
+    if network is not None and usable < nodes:
         yield Problem(
             rule="nodes-range",
             path="network.nodes_cidr",
             value=str(network),
-            why=f"{nodes} nodes with surge do not fit {network.num_addresses - 4} usable addresses",
+            why=f"{nodes} nodes with surge do not fit {usable} usable addresses",
             allowed=f"/{32 - math.ceil(math.log2(nodes + 4))} or larger",
             remedy="widen the range",
             source="VPC docs, reserved addresses of a subnet",
