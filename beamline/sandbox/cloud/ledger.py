@@ -67,6 +67,7 @@ class Ledger:
         self._path = path
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._open() as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
             connection.executescript(_SCHEMA)
 
     def revision(self) -> int:
@@ -137,7 +138,7 @@ class Ledger:
     def _open(self) -> Iterator[sqlite3.Connection]:
         connection = sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None)
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")  # safe against a killed process, not against a power cut
             yield connection
         finally:
             connection.close()

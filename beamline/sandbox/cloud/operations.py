@@ -156,14 +156,18 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def preview_outputs(token: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is known of a resource before it exists: its inputs; what the cloud fills in is unknown."""
+def preview_outputs(token: str, inputs: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what is known of a resource before an operation: its inputs, and what the cloud filled in ``before``.
+
+    What the cloud has yet to fill in is unknown.
+    """
     out: dict[str, Any] = merged(inputs, {})
     for path in KINDS[token].computed:
         *blocks, last = path.split(".")
         place: Any = out
+        old: Any = before or {}
         for block in blocks:
             place[block] = dict(place[block]) if isinstance(place.get(block), Mapping) else {}
-            place = place[block]
-        place.setdefault(last, UNKNOWN)
+            place, old = place[block], old.get(block) or {}
+        place.setdefault(last, old.get(last, UNKNOWN))
     return out

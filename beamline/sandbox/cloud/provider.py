@@ -21,7 +21,7 @@ from beamline.sandbox.cloud.ledger import Record
 from beamline.sandbox.cloud.names import hashed
 from beamline.sandbox.cloud.operations import Operations, preview_outputs
 from beamline.sandbox.cloud.schema import Failure, input_failures
-from beamline.sandbox.cloud.values import UNKNOWN, from_struct, known, to_struct
+from beamline.sandbox.cloud.values import UNKNOWN, from_struct, to_struct
 
 __all__ = ["VERSION", "SimulatedGoogleCloud", "check_inputs"]
 
@@ -158,8 +158,7 @@ class SimulatedGoogleCloud(ResourceProviderServicer):
         def answer() -> Any:
             token, inputs = _token(request.urn), from_struct(request.news)
             if request.preview:
-                outputs = from_struct(request.olds)
-                shown = {**outputs, **inputs, **_kept_blocks(outputs, inputs)}
+                shown = preview_outputs(token, inputs, before=from_struct(request.olds))
                 return provider_pb2.UpdateResponse(properties=to_struct(shown))
             record = self._operations.update(token, request.id, inputs)
             return provider_pb2.UpdateResponse(properties=to_struct(record.outputs))
@@ -198,15 +197,6 @@ def _known_part(value: Any) -> Any:
     if isinstance(value, list):
         return [_known_part(item) for item in value if item != UNKNOWN]
     return value
-
-
-def _kept_blocks(outputs: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return the input blocks with what the cloud has filled in before, so that a preview does not forget it."""
-    return {
-        key: {**outputs[key], **value}
-        for key, value in inputs.items()
-        if isinstance(value, dict) and isinstance(outputs.get(key), dict) and known(value)
-    }
 
 
 def _recorded_inputs(record: Record, request: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from google.protobuf import struct_pb2
 from pulumi.provider.experimental.property_value import PropertyValue
 from pulumi.runtime import rpc
 
-__all__ = ["UNKNOWN", "from_struct", "known", "leaves", "to_struct"]
+__all__ = ["UNKNOWN", "from_struct", "leaves", "to_struct"]
 
 UNKNOWN: Final[str] = rpc.UNKNOWN
 """Stands for a value that the engine does not know yet; it is what the plugin protocol itself sends."""
@@ -27,11 +27,6 @@ def from_struct(struct: struct_pb2.Struct) -> dict[str, Any]:
 def to_struct(values: Mapping[str, Any]) -> struct_pb2.Struct:
     """Write a message of the plugin protocol."""
     return PropertyValue.marshal_map({key: _property(value) for key, value in values.items() if value is not None})
-
-
-def known(value: object) -> bool:
-    """Tell whether no part of a value is unknown."""
-    return all(leaf != UNKNOWN for _, leaf in leaves(value))
 
 
 def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
