@@ -57,8 +57,8 @@ Count = Annotated[int, Field(gt=0, le=10_000)]
 Tokens = Annotated[int, Field(gt=0, le=100_000_000)]
 TierGib = Annotated[int, Field(gt=0, le=1_000_000)]
 Weight = Annotated[int, Field(ge=0, le=1000)]
-BootDiskLimit = 65_536
-"""GB; no disk of Compute Engine is larger."""
+BOOT_DISK_LIMIT_GB = 65_536
+"""64 TiB: no disk of Compute Engine is larger."""
 
 
 class Cluster(Strict):
@@ -83,7 +83,7 @@ class SystemPool(Strict):
 
     machine_type: Text = Field(description="A row of stacks/catalog/system.")
     nodes: Nodes
-    boot_disk_gb: Annotated[int, Field(ge=30, le=BootDiskLimit)]
+    boot_disk_gb: Annotated[int, Field(ge=30, le=BOOT_DISK_LIMIT_GB)]
 
 
 class OnDemand(Strict):
@@ -113,7 +113,7 @@ class AcceleratorPool(Strict):
     local_ssd_count: Annotated[int, Field(ge=0, le=1000)] | None = Field(
         default=None, description="Null: the machine type's own count."
     )
-    boot_disk_gb: Annotated[int, Field(ge=100, le=BootDiskLimit)]
+    boot_disk_gb: Annotated[int, Field(ge=100, le=BOOT_DISK_LIMIT_GB)]
     provisioning: Annotated[OnDemand | Spot | Reservation, Field(discriminator="kind")]
 
 
