@@ -11,9 +11,11 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
@@ -22,6 +24,10 @@ __all__ = ["counting", "heading", "pairs", "said", "show", "show_json", "table",
 
 _UNBOUNDED = 100_000
 """Columns of a console that must never wrap."""
+_GAP = 2
+"""Blanks between the columns of a table."""
+_LEAST_OF_LONG = 16
+"""Characters a folding column keeps at least before the other columns fold, too."""
 
 
 def show(*parts: RenderableType) -> None:
@@ -50,14 +56,42 @@ def heading(text: str) -> Text:
     return Text(f"\n{text}", style="bold")
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> Table:
-    """Return a table of plain cells; columns named in ``right`` hold numbers."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for column in columns:
-        made.add_column(column, overflow="fold", justify="right" if column in right else "left")
-    for row in rows:
-        made.add_row(*(said(cell) for cell in row))
-    return made
+@dataclass(frozen=True)
+class _Listing:
+    """A table whose long columns fold, and its others only where the terminal is too narrow even then."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    right: Sequence[str]
+    long: Sequence[str]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        made = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
+        is_roomy = self._least_width() <= options.max_width
+        for name in self.columns:
+            made.add_column(
+                name,
+                overflow="fold",
+                no_wrap=is_roomy and name not in self.long,
+                justify="right" if name in self.right else "left",
+            )
+        for row in self.rows:
+            made.add_row(*(said(cell) for cell in row))
+        yield made
+
+    def _least_width(self) -> int:
+        width = 0
+        for index, name in enumerate(self.columns):
+            cells = [cell_len(text) for text in (name, *(row[index] for row in self.rows))]
+            width += _GAP + (min(max(cells), _LEAST_OF_LONG) if name in self.long else max(cells))
+        return width
+
+
+def table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = (), long: Sequence[str] = ()
+) -> _Listing:
+    """Return a table of plain cells; columns in ``right`` hold numbers, those in ``long`` (default: the last) fold."""
+    return _Listing(columns, rows, right, long or columns[-1:])
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> Table:

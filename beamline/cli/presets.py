@@ -60,7 +60,9 @@ def _show_all(*, as_json: bool) -> None:
         show_json({"presets": [_in_short(spec) for spec in specs], "problems": [p.to_json() for p in problems]})
     else:
         columns = ("preset", "hardware", "precision", "evidence", "USD/h", "description")
-        parts: list[RenderableType] = [table(columns, [_row(spec) for spec in specs], right=("USD/h",))]
+        parts: list[RenderableType] = [
+            table(columns, [_row(spec) for spec in specs], right=("USD/h",), long=("evidence", "description"))
+        ]
         show(*parts, *([said("\n" + to_text(problems))] if problems else []))
     end_with(problems)
 

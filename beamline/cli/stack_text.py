@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from rich.console import RenderableType
 from rich.table import Table
 
 from beamline.cli.output import pairs, table
@@ -62,13 +63,13 @@ def evidence_json(spec: StackSpec) -> list[dict[str, Any]]:
     ]
 
 
-def evidence_table(spec: StackSpec) -> Table:
+def evidence_table(spec: StackSpec) -> RenderableType:
     """Return every feature and how it is known to work."""
     rows = [(f.name, f.status, f.as_of, "; ".join(filter(None, (f.source, f.note)))) for f in spec.features]
     return table(("feature", "status", "as of", "source"), rows)
 
 
-def derived_table(spec: StackSpec) -> Table:
+def derived_table(spec: StackSpec) -> RenderableType:
     """Return every derived number with unit and formula."""
     rows = [
         (str(line["name"]), _amount(line["value"], str(line["unit"])), str(line["unit"]), str(line["formula"]))

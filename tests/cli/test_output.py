@@ -33,6 +33,17 @@ def test_a_terminal_folds_and_drops_nothing(width: int) -> None:
     text = io.StringIO()
     console = Console(file=text, width=width, force_terminal=True, color_system=None)
     console.print(table(("what", "where"), [("word", LONG)]))
+    console.print(table(("what", "middle", "where"), [("y" * 30, "y" * 30, "short")]))
     console.print(pairs([("what", LONG)]))
-    assert text.getvalue().count("x") == 2 * LONG.count("x")
+    assert (text.getvalue().count("x"), text.getvalue().count("y")) == (2 * LONG.count("x"), 60)
     assert "…" not in text.getvalue()
+
+
+def test_short_columns_stay_whole_where_the_long_ones_can_fold() -> None:
+    text = io.StringIO()
+    console = Console(file=text, width=60, force_terminal=True, color_system=None)
+    console.print(table(("preset", "evidence", "text"), [("g4-llmd", "1 derived, 6 documented", "a b " * 30)]))
+    console.print(table(("evidence", "text"), [("1 derived, 6 documented", "a b " * 30)], long=("evidence", "text")))
+    lines = text.getvalue().splitlines()
+    assert lines[1].startswith("g4-llmd  1 derived, 6 documented  a b")
+    assert "1 derived, 6 documented" not in lines[-1]
