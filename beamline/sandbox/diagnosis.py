@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from beamline.sandbox.kubernetes_api import KubernetesApi, Object
 from stacks.problems import Problem, ordered
 
-__all__ = ["SELECTS_NOTHING", "diagnose"]
+__all__ = ["SELECTS_NOTHING", "WITHOUT_ENDPOINTS", "diagnose"]
 
 SELECTS_NOTHING = "service-selects-nothing"
 """Rule of a Service that can never have an endpoint; no time-out of the engine finds it."""
+
+WITHOUT_ENDPOINTS = "service-without-endpoints"
+"""Rule of a Service whose pods exist and are not ready."""
 
 _STARTING = {"ContainerCreating", "PodInitializing"}
 _EVENTS = "events of the object"
@@ -178,7 +181,7 @@ def _leads_nowhere(metadata: Object, selector: dict[str, str], here: list[dict[s
     matched = any(selector.items() <= labels.items() for labels in here)
     there = {f"{key}={labels[key]}" for labels in here for key in selector if key in labels}
     return Problem(
-        rule="service-without-endpoints" if matched else SELECTS_NOTHING,
+        rule=WITHOUT_ENDPOINTS if matched else SELECTS_NOTHING,
         path=f"Service {metadata['namespace']}/{metadata['name']}",
         value=",".join(f"{key}={value}" for key, value in sorted(selector.items())),
         why="its EndpointSlices list no ready endpoint: "

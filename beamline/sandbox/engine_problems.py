@@ -6,7 +6,7 @@ from beamline.sandbox.home import Home
 from beamline.sandbox.pulumi_runs import Run, named
 from stacks.problems import Problem
 
-__all__ = ["change_problems", "error_problems"]
+__all__ = ["error_problems", "unexpected"]
 
 
 def error_problems(home: Home, run: Run, command: str) -> list[Problem]:
@@ -24,9 +24,9 @@ def error_problems(home: Home, run: Run, command: str) -> list[Problem]:
     ]
 
 
-def change_problems(run: Run, why: str) -> list[Problem]:
-    """Return a problem for each resource that the engine changed, or found changed, and should not have."""
-    return [
+def unexpected(home: Home, run: Run, command: str, why: str) -> list[Problem]:
+    """Return what a run that was to change nothing changed, and what kept it from doing so."""
+    changes = [
         Problem(
             rule="unexpected-change",
             path=named(urn),
@@ -37,3 +37,11 @@ def change_problems(run: Run, why: str) -> list[Problem]:
         )
         for urn, (operation, properties) in run.steps.items()
     ]
+    if not changes:
+        return error_problems(home, run, command)
+    return [*changes, *(problem for problem in error_problems(home, run, command) if not _about_nothing(problem))]
+
+
+def _about_nothing(problem: Problem) -> bool:
+    """Tell whether it is only the engine's "no changes were expected but changes were proposed"."""
+    return problem.path.startswith("pulumi ")

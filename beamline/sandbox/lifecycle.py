@@ -16,15 +16,15 @@ from pathlib import Path
 
 from beamline import toolchain
 from beamline.sandbox import components, control_plane, engine_state, project, pulumi_runs
-from beamline.sandbox.diagnosis import SELECTS_NOTHING, diagnose
-from beamline.sandbox.engine_problems import change_problems, error_problems
+from beamline.sandbox.diagnosis import diagnose
+from beamline.sandbox.engine_problems import error_problems, unexpected
 from beamline.sandbox.home import CHECKOUT, DEFAULT_TIME_SCALE, Home, Record, home_of, locked
 from beamline.sandbox.kubernetes_api import KubernetesApi
 from beamline.sandbox.leftovers import in_cloud, in_kubernetes
 from beamline.sandbox.processes import Started, alive, marked, stop
 from beamline.sandbox.progress import Progress, Report, silent
 from beamline.sandbox.recovery import bring_in_line
-from beamline.sandbox.references import missing_references
+from beamline.sandbox.settling import settled
 from beamline.sandbox.standstill import Standstill
 from stacks.problems import EnvironmentProblem, Problem, ProblemsFound
 
@@ -97,7 +97,7 @@ def up(
         else:
             replace(record, applied="").save(home)
             run = _apply(home, record, report)
-        warnings = _accepted(KubernetesApi(home, record))
+        warnings = settled(KubernetesApi(home, record), record.time_scale, report)
         replace(record, applied=inputs).save(home)
         clock.lap("apply")
         outputs = json.loads(_ask(home, "stack", "output", "--json", "--stack", name))
@@ -116,9 +116,7 @@ def refresh(name: str, *, report: Report = silent) -> None:
         arguments = ("--yes", "--skip-preview", "--expect-no-changes", "--stack", record.name)
         run = pulumi_runs.run(home, "refresh", "refresh", *arguments, report=report)
         if run.code != 0:
-            raise ProblemsFound(
-                change_problems(run, "differs from what the engine applied") or error_problems(home, run, "refresh")
-            )
+            raise ProblemsFound(unexpected(home, run, "refresh", "differs from what the engine applied"))
 
 
 def down(name: str, *, force: bool = False, report: Report = silent) -> DownResult:
@@ -197,9 +195,7 @@ def _apply_again(home: Home, record: Record, report: Report) -> pulumi_runs.Run:
     arguments = ("--yes", "--skip-preview", "--expect-no-changes", "--stack", record.name)
     run = pulumi_runs.run(home, "apply", "up", *arguments, report=report)
     if run.code != 0:
-        raise ProblemsFound(
-            change_problems(run, "was changed by applying the same inputs again") or error_problems(home, run, "up")
-        )
+        raise ProblemsFound(unexpected(home, run, "up", "was changed by applying the same inputs again"))
     return run
 
 
@@ -261,17 +257,6 @@ def _ask(home: Home, *arguments: str) -> str:
         return pulumi_runs.ask(home, *arguments)
     except subprocess.CalledProcessError as error:
         raise EnvironmentProblem(f"pulumi {' '.join(arguments)} failed: {error.stderr.strip()}") from error
-
-
-def _accepted(api: KubernetesApi) -> list[Problem]:
-    """Return what is worth knowing about a cluster that the engine is content with.
-
-    The engine waits for what the stack tells it to wait for; what it let pass is a warning, except what can never work.
-    """
-    found = diagnose(api)
-    if any(problem.rule == SELECTS_NOTHING for problem in found):
-        raise ProblemsFound(found)
-    return [*(replace(problem, severity="warning") for problem in found), *missing_references(api)]
 
 
 class _Clock:

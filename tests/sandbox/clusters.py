@@ -33,8 +33,17 @@ class Cluster(KubernetesApi):
     def items(self, path: str, **_query: str) -> list[Object]:
         return [item for item in self.objects if _PATHS[item["kind"]] == path]
 
+    def find(self, api_version: str, kind: str, namespace: str, name: str) -> Object | None:
+        assert api_version
+        there = [each for each in self.objects if each["kind"] == kind]
+        return next((each for each in there if each["metadata"]["name"] == name and _in(each, namespace)), None)
+
     def resources(self) -> Iterator[Resource]:
         return (Resource(path, kind) for kind, path in _PATHS.items())
+
+
+def _in(each: Object, namespace: str) -> bool:
+    return bool(each["metadata"].get("namespace", "") == namespace)
 
 
 def item(kind: str, name: str, *, namespace: str | None = "beam", **rest: Any) -> Object:

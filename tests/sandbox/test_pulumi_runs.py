@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from beamline.sandbox.engine_problems import change_problems, error_problems
+from beamline.sandbox.engine_problems import error_problems, unexpected
 from beamline.sandbox.home import Home, home_of
 from beamline.sandbox.pulumi_runs import EngineError, Run, named, run
 from tests.toolchain.machines import executable
@@ -63,7 +63,7 @@ def test_what_a_refresh_found_is_a_change_with_its_properties(home: Home) -> Non
         {"resOutputsEvent": _step("update", detailedDiff={"spec.replicas": {"diffKind": "update"}})},
         then="exit 1",
     )
-    problems = change_problems(run(home, "refresh", "refresh"), "differs from what the engine applied")
+    problems = unexpected(home, run(home, "refresh", "refresh"), "refresh", "differs from what the engine applied")
     assert [(problem.path, problem.value, problem.why) for problem in problems] == [
         ("Deployment vllm", "spec.replicas", "differs from what the engine applied: update")
     ]
