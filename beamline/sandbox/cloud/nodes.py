@@ -138,5 +138,6 @@ def _await_ready(simulation: Simulation, api: ApiServer, template: NodeTemplate,
 def _is_ready(item: Manifest, template: NodeTemplate) -> bool:
     status = item.get("status", {})
     up = any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions", []))
+    fenced = any(t["key"] == "node.kubernetes.io/not-ready" for t in item["spec"].get("taints", []))
     gpus = template.machine.gpus if has_own_driver(template.config) else 0
-    return up and (not gpus or status.get("allocatable", {}).get("nvidia.com/gpu") == str(gpus))
+    return up and not fenced and (not gpus or status.get("allocatable", {}).get("nvidia.com/gpu") == str(gpus))
