@@ -9,7 +9,18 @@ from typing import Any
 from beamline.engine.graph import Graph
 from beamline.engine.values import Secret, Unknown, Value
 
-__all__ = ["OPAQUE", "PodTemplate", "RegisteredObject", "matches", "plain", "pod_templates", "registered_objects"]
+__all__ = [
+    "OPAQUE",
+    "PodTemplate",
+    "RegisteredObject",
+    "entries",
+    "key_or_port",
+    "matches",
+    "plain",
+    "pod_templates",
+    "registered_objects",
+    "section",
+]
 
 OPAQUE = "(not known in a plan)"
 """Stands for a value that is secret or exists only after an apply; judges must let it pass."""
@@ -35,6 +46,21 @@ def plain(value: Value) -> Any:
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     return value
+
+
+def section(value: Any) -> Mapping[str, Any]:
+    """Return ``value`` if it is a mapping, else an empty one: wrong shapes are the schemas' business, not a rule's."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def entries(value: Any) -> list[Mapping[str, Any]]:
+    """Return the mappings of a list, none when it is no list."""
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+
+
+def key_or_port(value: Any) -> str | int | None:
+    """Return ``value`` if it can name a key or a port, else None."""
+    return value if isinstance(value, str | int) else None
 
 
 @dataclass(frozen=True)
@@ -89,14 +115,15 @@ class PodTemplate:
 
     def containers(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield path and body of every container, init containers included."""
-        for section in ("initContainers", "containers"):
-            for index, container in enumerate(self.spec.get(section) or []):
-                yield f"{self.path}.spec.{section}[{index}]", container
+        for group in ("initContainers", "containers"):
+            for index, container in enumerate(entries(self.spec.get(group))):
+                yield f"{self.path}.spec.{group}[{index}]", container
 
     def ports(self) -> set[int | str]:
         """Return the numbers and the names of all container ports."""
-        declared = [port for _, container in self.containers() for port in container.get("ports") or []]
-        return {port[key] for port in declared for key in ("containerPort", "name") if key in port}
+        declared = [port for _, container in self.containers() for port in entries(container.get("ports"))]
+        found = [key_or_port(port.get(key)) for port in declared for key in ("containerPort", "name")]
+        return {port for port in found if port is not None}
 
 
 def registered_objects(graph: Graph) -> list[RegisteredObject]:
@@ -114,22 +141,23 @@ def pod_templates(graph: Graph) -> list[PodTemplate]:
     for obj in registered_objects(graph):
         if obj.kind in _TEMPLATES:
             place = _TEMPLATES[obj.kind]
-            template = obj.at(*place) or {}
-            labels = (template.get("metadata") or {}).get("labels") or {}
-            found.append(PodTemplate(obj, ".".join((obj.path, *place)), labels, template.get("spec") or {}))
+            template = section(obj.at(*place) if place else obj.body)
+            labels = section(section(template.get("metadata")).get("labels"))
+            found.append(PodTemplate(obj, ".".join((obj.path, *place)), labels, section(template.get("spec"))))
     return found
 
 
 def matches(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     """Tell whether a label selector (``matchLabels``, ``matchExpressions``) takes ``labels``."""
-    wanted = selector.get("matchLabels") or {}
+    wanted = section(selector.get("matchLabels"))
     return all(labels.get(key) == value for key, value in wanted.items()) and all(
-        _holds(expression, labels) for expression in selector.get("matchExpressions") or []
+        _holds(expression, labels) for expression in entries(selector.get("matchExpressions"))
     )
 
 
 def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, values = str(expression.get("key")), expression.get("values") or []
+    key, values = str(expression.get("key")), expression.get("values")
+    values = values if isinstance(values, list) else []
     match expression.get("operator"):
         case "In":
             return key in labels and labels[key] in values

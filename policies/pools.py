@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from beamline.engine.graph import Graph, Resource
-from policies.objects import plain
+from policies.objects import entries, plain, section
 from stacks.catalog_files import load_catalog
 from stacks.memory import GB, GIB, allocatable_cpu_millicores, allocatable_ephemeral_gib, allocatable_memory_gib
 from stacks.rows import HardwareRow, SystemMachineRow
@@ -65,7 +65,7 @@ def node_pools(graph: Graph) -> list[NodePool]:
     for resource in graph.resources:
         if resource.type != _TYPE:
             continue
-        config: Mapping[str, Any] = plain(resource.inputs.get("nodeConfig")) or {}
+        config = section(plain(resource.inputs.get("nodeConfig")))
         machine_type = str(config.get("machineType", ""))
         row = catalog.hardware.get(machine_type) or catalog.system.get(machine_type)
         if row is not None:
@@ -75,9 +75,9 @@ def node_pools(graph: Graph) -> list[NodePool]:
 
 def _pool(resource: Resource, config: Mapping[str, Any], row: HardwareRow | SystemMachineRow) -> NodePool:
     name = str(plain(resource.inputs.get("name")) or resource.name)
-    accelerators = config.get("guestAccelerators") or []
+    accelerators = entries(config.get("guestAccelerators"))
     labels = {
-        **(config.get("labels") or {}),
+        **section(config.get("labels")),
         "cloud.google.com/gke-nodepool": name,
         "node.kubernetes.io/instance-type": row.machine_type,
         "kubernetes.io/arch": row.machine.arch,
@@ -86,7 +86,7 @@ def _pool(resource: Resource, config: Mapping[str, Any], row: HardwareRow | Syst
     if accelerators:
         labels["cloud.google.com/gke-accelerator"] = accelerators[0].get("type", "")
         labels["cloud.google.com/gke-accelerator-count"] = str(accelerators[0].get("count", ""))
-    disks = (config.get("ephemeralStorageLocalSsdConfig") or {}).get("localSsdCount") or 0
+    disks = _count(section(config.get("ephemeralStorageLocalSsdConfig")).get("localSsdCount"))
     if disks:
         labels["cloud.google.com/gke-ephemeral-storage-local-ssd"] = "true"
     ssd_gib = row.local_ssd.size_gib if isinstance(row, HardwareRow) else 0
@@ -95,7 +95,7 @@ def _pool(resource: Resource, config: Mapping[str, Any], row: HardwareRow | Syst
         machine_type=row.machine_type,
         labels=labels,
         taints=_taints(config, row),
-        gpus=sum(int(accelerator.get("count", 0)) for accelerator in accelerators),
+        gpus=sum(_count(accelerator.get("count")) for accelerator in accelerators),
         cpu_millicores=allocatable_cpu_millicores(row.machine),
         memory_bytes=allocatable_memory_gib(row.machine) * GIB,
         ephemeral_bytes=allocatable_ephemeral_gib(disks, ssd_gib) * GIB if disks else _boot_disk_bytes(config),
@@ -105,8 +105,8 @@ def _pool(resource: Resource, config: Mapping[str, Any], row: HardwareRow | Syst
 def _taints(config: Mapping[str, Any], row: HardwareRow | SystemMachineRow) -> tuple[Taint, ...]:
     """Taints the program declares, and those GKE adds by itself."""
     declared = [
-        Taint(taint["key"], taint.get("value", ""), _EFFECTS.get(taint["effect"], taint["effect"]))
-        for taint in config.get("taints") or []
+        Taint(str(taint.get("key")), str(taint.get("value", "")), _EFFECTS.get(str(taint.get("effect")), "NoSchedule"))
+        for taint in entries(config.get("taints"))
     ]
     for text in row.gke.taints:
         pair, _, effect = text.rpartition(":")
@@ -120,7 +120,11 @@ def _boot_disk_bytes(config: Mapping[str, Any]) -> int:
 
     Source: GKE docs, "Plan GKE Standard node sizes". A disk's GB are taken as 10^9 bytes, the smaller reading.
     """
-    boot_disk = config.get("bootDisk") or {}
-    capacity = int(config.get("diskSizeGb") or boot_disk.get("sizeGb") or 100) * GB
+    capacity = (_count(config.get("diskSizeGb")) or _count(section(config.get("bootDisk")).get("sizeGb")) or 100) * GB
     reserved = min(capacity // 2, 6 * GIB + capacity * 35 // 100, 100 * GIB)
     return max(0, capacity * 9 // 10 - reserved)
+
+
+def _count(value: Any) -> int:
+    """``value`` as a count, 0 when it is none."""
+    return value if isinstance(value, int) else 0

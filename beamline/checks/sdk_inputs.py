@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections import abc
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
@@ -63,7 +63,8 @@ def _mismatches(resource: Resource) -> Iterator[_Mismatch]:
 def _judge(value: Value, expected: Any, path: str) -> Iterator[_Mismatch]:
     """Judge one value; what is unknown until the cloud answers fits everything."""
     if isinstance(value, Secret):
-        value = value.value
+        yield from (replace(found, value=None) for found in _judge(value.value, expected, path))
+        return
     choices = _choices(expected)
     if value is None or isinstance(value, Unknown) or Any in choices:
         return

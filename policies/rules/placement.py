@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from beamline.engine.graph import Graph
-from policies.objects import OPAQUE, PodTemplate, pod_templates
+from policies.objects import OPAQUE, PodTemplate, entries, pod_templates, section
 from policies.pools import NodePool, Taint, node_pools
 from policies.quantities import amount, shown
 from policies.rule import Finding, Rule
@@ -23,7 +23,7 @@ _REPELLING = ("NoSchedule", "NoExecute")
 
 def _selected(template: PodTemplate, pools: Sequence[NodePool]) -> list[NodePool]:
     """Pools whose nodes carry the labels the pod asks for; GKE sets more labels than a graph shows."""
-    wanted: Mapping[str, str] = template.spec.get("nodeSelector") or {}
+    wanted = section(template.spec.get("nodeSelector"))
     return [
         pool
         for pool in pools
@@ -44,7 +44,7 @@ def _tolerates(toleration: Mapping[str, Any], taint: Taint) -> bool:
 
 def _repelled(template: PodTemplate, pool: NodePool) -> list[Taint]:
     """Taints of the pool that keep the pod away."""
-    tolerations = template.spec.get("tolerations") or []
+    tolerations = entries(template.spec.get("tolerations"))
     return [
         taint
         for taint in pool.taints
@@ -68,13 +68,13 @@ def _requests(template: PodTemplate) -> dict[str, int]:
 
 def _asked(container: Mapping[str, Any]) -> dict[str, int]:
     """What one container asks for: its requests, its limits where it has none, and of devices the larger of both."""
-    limits, requests = (_readable(container, section) for section in ("limits", "requests"))
+    limits, requests = (_readable(container, kind) for kind in ("limits", "requests"))
     devices = {name: max(value, requests.get(name, 0)) for name, value in limits.items() if "/" in name}
     return {**limits, **requests, **devices}
 
 
-def _readable(container: Mapping[str, Any], section: str) -> dict[str, int]:
-    quantities = (container.get("resources") or {}).get(section) or {}
+def _readable(container: Mapping[str, Any], kind: str) -> dict[str, int]:
+    quantities = section(section(container.get("resources")).get(kind))
     found = {name: amount(name, quantity) for name, quantity in quantities.items()}
     return {name: value for name, value in found.items() if value is not None}
 
@@ -139,11 +139,11 @@ def _fits_no_node(graph: Graph) -> Iterator[Finding]:
 def _unreadable(graph: Graph) -> Iterator[Finding]:
     for template in pod_templates(graph):
         for path, container in template.containers():
-            for section in ("limits", "requests"):
-                for name, quantity in ((container.get("resources") or {}).get(section) or {}).items():
+            for kind in ("limits", "requests"):
+                for name, quantity in section(section(container.get("resources")).get(kind)).items():
                     if amount(name, quantity) is None and quantity != OPAQUE:
                         yield Finding(
-                            path=f"{path}.resources.{section}.{name}",
+                            path=f"{path}.resources.{kind}.{name}",
                             urn=template.owner.urn,
                             value=quantity,
                             detail="this is not a quantity",

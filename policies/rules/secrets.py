@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from beamline.engine.graph import Graph, Resource
 from beamline.engine.values import Secret, Value
-from policies.objects import OPAQUE, pod_templates
+from policies.objects import OPAQUE, entries, pod_templates
 from policies.rule import Finding, Rule
 
 __all__ = ["RULES"]
@@ -77,7 +77,7 @@ def _all_secret(value: Value) -> bool:
 def _literal_environment(graph: Graph) -> Iterator[Finding]:
     for template in pod_templates(graph):
         for path, container in template.containers():
-            for index, variable in enumerate(container.get("env") or []):
+            for index, variable in enumerate(entries(container.get("env"))):
                 name, value = str(variable.get("name", "")), variable.get("value")
                 if _SECRET_NAME.search(name) and value not in (None, "", OPAQUE):
                     yield Finding(

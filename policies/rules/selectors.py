@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from beamline.engine.graph import Graph
-from policies.objects import PodTemplate, RegisteredObject, matches, pod_templates, registered_objects
+from policies.objects import (
+    PodTemplate,
+    RegisteredObject,
+    entries,
+    key_or_port,
+    matches,
+    pod_templates,
+    registered_objects,
+    section,
+)
 from policies.rule import Finding, Rule
 
 __all__ = ["RULES"]
@@ -21,9 +30,8 @@ class _Selection:
     """One object's selector, and the ports it expects on the pods, each with its path."""
 
     owner: RegisteredObject
-    path: str
     selector: Mapping[str, Any]
-    ports: Sequence[tuple[str, int | str]]
+    ports: Sequence[tuple[str, Any]]
 
     def pods(self, templates: Sequence[PodTemplate]) -> list[PodTemplate]:
         everywhere = self.owner.kind in _ANY_NAMESPACE
@@ -36,28 +44,28 @@ class _Selection:
 
 def _selection(obj: RegisteredObject) -> _Selection | None:
     """Return what ``obj`` selects; None for kinds that select no pods."""
+    selector = section(obj.at("spec", "selector"))
     match obj.kind:
         case "Service":
-            selector = obj.at("spec", "selector")
             ports = [
                 (f"{obj.path}.spec.ports[{index}]", port.get("targetPort", port.get("port")))
-                for index, port in enumerate(obj.at("spec", "ports") or [])
+                for index, port in enumerate(entries(obj.at("spec", "ports")))
             ]
-            return _Selection(obj, "spec.selector", {"matchLabels": selector}, ports) if selector else None
+            return _Selection(obj, {"matchLabels": selector}, ports) if selector else None
         case "InferencePool":
             ports = [
                 (f"{obj.path}.spec.targetPorts[{index}]", port.get("number"))
-                for index, port in enumerate(obj.at("spec", "targetPorts") or [])
+                for index, port in enumerate(entries(obj.at("spec", "targetPorts")))
             ]
-            return _Selection(obj, "spec.selector", obj.at("spec", "selector") or {}, ports)
+            return _Selection(obj, selector, ports)
         case "PodMonitoring" | "ClusterPodMonitoring":
             ports = [
                 (f"{obj.path}.spec.endpoints[{index}].port", endpoint.get("port"))
-                for index, endpoint in enumerate(obj.at("spec", "endpoints") or [])
+                for index, endpoint in enumerate(entries(obj.at("spec", "endpoints")))
             ]
-            return _Selection(obj, "spec.selector", obj.at("spec", "selector") or {}, ports)
+            return _Selection(obj, selector, ports)
         case "PodDisruptionBudget":
-            return _Selection(obj, "spec.selector", obj.at("spec", "selector") or {}, ())
+            return _Selection(obj, selector, ())
     return None
 
 
@@ -78,7 +86,7 @@ def _matches_nothing(graph: Graph) -> Iterator[Finding]:
     for selection in _selections(graph):
         if not selection.pods(templates):
             yield Finding(
-                path=f"{selection.owner.path}.{selection.path}",
+                path=f"{selection.owner.path}.spec.selector",
                 urn=selection.owner.urn,
                 value=dict(selection.selector.get("matchLabels") or selection.selector),
                 detail=f"no workload in namespace {selection.owner.namespace!r} has pods with these labels",
@@ -91,7 +99,7 @@ def _port_not_declared(graph: Graph) -> Iterator[Finding]:
     for selection in _selections(graph):
         for template in selection.pods(templates):
             for path, port in selection.ports:
-                if port not in template.ports():
+                if key_or_port(port) is not None and port not in template.ports():
                     yield Finding(
                         path=path,
                         urn=selection.owner.urn,
@@ -105,7 +113,7 @@ def _not_its_own_pods(graph: Graph) -> Iterator[Finding]:
     for template in pod_templates(graph):
         if template.owner.kind not in _OWN_SELECTOR:
             continue
-        selector = template.owner.at("spec", "selector") or {}
+        selector = section(template.owner.at("spec", "selector"))
         if not selector or not matches(selector, template.labels):
             yield Finding(
                 path=f"{template.owner.path}.spec.selector",

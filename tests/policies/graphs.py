@@ -102,6 +102,8 @@ RoleBinding:
   subjects: [{kind: ServiceAccount, name: engine, namespace: qwen}]
 """
 
+_BODIES: Bodies = yaml.safe_load(_OBJECTS)
+
 _NODE_POOL: dict[str, Any] = {
     "name": "gpu",
     "cluster": "beamline-t",
@@ -118,7 +120,7 @@ _NODE_POOL: dict[str, Any] = {
 
 def sound_bodies() -> Bodies:
     """Return the Kubernetes objects of a stack without fault, by kind."""
-    return copy.deepcopy(yaml.safe_load(_OBJECTS))
+    return copy.deepcopy(_BODIES)
 
 
 def graph_of(bodies: Bodies, *more: Resource) -> Graph:
