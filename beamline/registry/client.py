@@ -137,6 +137,7 @@ class RegistryClient:
     def _once(self, verb: str, url: str, headers: Mapping[str, str]) -> _Reply:
         host = urlsplit(url).netloc
         body = b""
+        self._session.trust_env = not _is_loopback(host)  # a proxy would look for a loopback address on itself
         try:
             with self._session.request(verb, url, headers=headers, timeout=_TIMEOUT_S, stream=True) as response:
                 for chunk in response.iter_content(chunk_size=2**16):
@@ -190,7 +191,11 @@ class _Reply:
 
 
 def _scheme(host: str) -> str:
-    return "http" if host.partition(":")[0] in ("127.0.0.1", "localhost") else "https"
+    return "http" if _is_loopback(host) else "https"
+
+
+def _is_loopback(host: str) -> bool:
+    return host.partition(":")[0] in ("127.0.0.1", "localhost")
 
 
 def _wait_s(said: str) -> float:

@@ -24,7 +24,6 @@ OLD = "sha256:" + "0" * 64
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRegistry]:
     """A registry with two images, which are the whole catalog."""
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with served(FakeRegistry()) as running:
         rows = []
         for name in ("engine", "router"):

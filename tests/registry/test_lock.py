@@ -22,9 +22,10 @@ OLD = "sha256:" + "0" * 64
 
 
 @pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loopback traffic must not go through the machine's proxy."""
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+def proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy for the outside world, which must not see loopback traffic."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
 
 
 @pytest.fixture
