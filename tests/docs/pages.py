@@ -45,8 +45,8 @@ def ownership_page() -> str:
         [
             "# Who installs what in the cluster",
             "",
-            "Generated from `beamline/sandbox/cloud/ownership.yaml` by `make golden`. The simulated GKE installs the rows",
-            "that are GKE's and nothing else; what is the kit's, the kit installs. *When* is the cluster setting that",
+            "Generated from `beamline/sandbox/cloud/ownership.yaml` by `make golden`. The simulated GKE installs",
+            "the rows that are GKE's and nothing else; what is the kit's, the kit installs. *When* is the setting that",
             "brings the object, *since* the first version.",
             "",
             "| Kind | Name | Owner | When | Since | Source |",

@@ -1,6 +1,7 @@
 """The G4 stack as a newcomer meets it: applied, proven unchanged, rendered, broken, destroyed.
 
-The engine and the API server are real. SIMULATED: Google Cloud, kubelets and GKE's controllers. The tests run in file order in one sandbox.
+The engine and the API server are real. SIMULATED: Google Cloud, kubelets and GKE's controllers.
+The tests run in file order in one sandbox.
 """
 
 from __future__ import annotations
