@@ -166,6 +166,19 @@ def test_a_pool_that_is_not_well_is_handed_to_the_engine(
     assert from_struct(detail.inputs) == inputs("system")
 
 
+def test_a_fault_of_the_simulation_is_one_line_too(
+    engine: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fault(*_: object) -> None:
+        raise KeyError("link")
+
+    monkeypatch.setattr("beamline.sandbox.cloud.kinds.networks.Network.outputs", fault)
+    with pytest.raises(grpc.RpcError) as caught:
+        create(engine, NETWORK, inputs("network"))
+    assert caught.value.details() == "simulated Google Cloud: fault in the simulation: KeyError: 'link'"
+    assert "Traceback" in caplog.text
+
+
 def test_cancelling_ends_waiting(engine: Any, cloud: Operations) -> None:
     cloud.simulation.time_scale = 1.0  # a cluster would take eight minutes
     cloud.simulation.interrupted.clear()

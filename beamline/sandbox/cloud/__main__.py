@@ -4,9 +4,11 @@ Pulumi starts this as ``pulumi-resource-gcp``, reads the port from the first lin
 server listens on loopback only and ends quietly.
 """
 
+import logging
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import grpc
 from pulumi.runtime._grpc_settings import _GRPC_CHANNEL_OPTIONS
@@ -22,6 +24,12 @@ _WORKERS = 64
 _ENDING_S = 2.0
 
 
+def _log_to(path: Path) -> None:
+    """Keep what goes wrong inside in a file: Pulumi shows users whatever a plugin prints."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    logging.basicConfig(filename=path, level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+
+
 def main() -> int:
     """Serve until told to end. Returns the exit status."""
     try:
@@ -29,6 +37,7 @@ def main() -> int:
     except EnvironmentProblem as problem:
         sys.stderr.write(f"{problem}\n")
         return 3
+    _log_to(simulation.folder.parent / "logs" / "cloud.log")
     server = grpc.server(ThreadPoolExecutor(_WORKERS), options=_GRPC_CHANNEL_OPTIONS)
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(SimulatedGoogleCloud(Operations(simulation)), server)
     port = server.add_insecure_port("127.0.0.1:0")

@@ -86,7 +86,8 @@ def desired_nodes(template: NodeTemplate, counts: Mapping[str, int]) -> dict[str
     change with whatever makes GKE replace the instances.
     """
     pool = template.pool[: _NAME_PARTS - 8]
-    base = f"gke-{template.cluster[: _NAME_PARTS - len(pool)]}-{pool}"
+    cluster = template.cluster[: _NAME_PARTS - len(pool)].rstrip("-")
+    base = f"gke-{cluster}-{pool}"
     seed = json.dumps([template.pool_id, template.created], sort_keys=True)
     generation = json.dumps([template.version, {k: template.config.get(k) for k in _RECREATING}], sort_keys=True)
     return {

@@ -5,6 +5,7 @@ recorded inputs that a comparison needs, cannot report a resource that exists bu
 into a traceback, which users must never see.
 """
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ __all__ = ["VERSION", "SimulatedGoogleCloud", "check_inputs"]
 VERSION = "10.2.0"
 """The version of pulumi-gcp whose resources are simulated."""
 
+_LOG = logging.getLogger(__name__)
 _PREFIX = "simulated Google Cloud: "
 _UNKNOWN_TYPE = (
     "the simulated Google Cloud does not know the resource type {token}. It simulates what a stack of this kit uses: "
@@ -238,4 +240,7 @@ def _answered(context: Any, answer: Callable[[], _Answer]) -> _Answer:
         context.abort(grpc.StatusCode.UNKNOWN, _PREFIX + str(error))
     except CloudError as error:
         context.abort(grpc.StatusCode.UNKNOWN, _PREFIX + str(error))
+    except Exception as error:  # noqa: BLE001 - a fault of the simulation itself; the user reads one line
+        _LOG.exception("a request failed")
+        context.abort(grpc.StatusCode.INTERNAL, f"{_PREFIX}fault in the simulation: {type(error).__name__}: {error}")
     raise AssertionError("unreachable: abort raises")

@@ -9,6 +9,7 @@ early, and never again; so it is started anew whenever the set of served kinds h
 
 import asyncio
 import contextlib
+import logging
 import sys
 import threading
 from typing import Any
@@ -25,6 +26,14 @@ from beamline.sandbox.operators.world import WATCHED, World
 from stacks.problems import EnvironmentProblem
 
 _KINDS_EVERY_S = 0.5
+_LOG = logging.getLogger(__name__)
+_AFTER_FAILURE_S = 5.0
+_TALKS_OF_COMING_AND_GOING = (
+    "kopf._cogs.clients",
+    "kopf._core.reactor.observation",
+    "kopf._core.reactor.orchestration",
+)
+"""kopf warns of kinds that are not served; here they come with the simulated cluster and go with it."""
 _SETTLE_S = 0.05
 """Events come in bursts; a pass waits until a burst is over."""
 
@@ -72,7 +81,11 @@ async def _work(controller: Controller, wake: asyncio.Event) -> None:
             await asyncio.wait_for(wake.wait(), due)
         await asyncio.sleep(_SETTLE_S)
         wake.clear()
-        due = await asyncio.to_thread(controller.run_once)
+        try:
+            due = await asyncio.to_thread(controller.run_once)
+        except Exception:  # noqa: BLE001 - one object that cannot be judged must not end the controllers
+            _LOG.exception("a pass failed")
+            due = _AFTER_FAILURE_S
 
 
 def _served(api: ApiServer) -> frozenset[str]:
@@ -111,6 +124,8 @@ def main() -> int:
         sys.stderr.write(f"{problem}\n")
         return 3
     kopf.configure(quiet=True)
+    for name in _TALKS_OF_COMING_AND_GOING:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     while _run_once(simulation):
         pass
     return 0
