@@ -100,16 +100,12 @@ class Api(requests.Session):
             answer = self.post(f"{path}?fieldValidation=Strict", json=definition.manifest)
             assert answer.ok, answer.text
         for definition in all_definitions():
-            poll(lambda group=definition.group, plural=definition.plural: self._serves(group, plural))
+            for version in definition.manifest["spec"]["versions"]:
+                listed = f"/apis/{definition.group}/{version['name']}/{definition.plural}"
+                poll(lambda listed=listed: self.get(listed).ok)  # type: ignore[misc]
         for definition in all_definitions():
             found = self.get(f"{path}/{definition.name}").json()["status"]["conditions"]
             assert {c["type"]: c["status"] for c in found}.get("NonStructuralSchema", "False") == "False"
-
-    def _serves(self, group: str, plural: str) -> bool:
-        found = self.get(f"/apis/{group}")
-        versions = found.json()["versions"] if found.ok else []
-        served = [self.get(f"/apis/{v['groupVersion']}").json().get("resources", []) for v in versions]
-        return any(resource["name"] == plural for resources in served for resource in resources)
 
 
 def judge(server: requests.Session, sample: dict[str, Any]) -> str:
