@@ -40,15 +40,17 @@ def test_all_mistakes_come_at_once() -> None:
 
 @pytest.mark.sandbox
 def test_the_real_engine_says_the_same_and_nothing_else(tmp_path: Path, tools: Callable[[str], Path]) -> None:
-    """``pulumi preview`` prints the text of ``plan``, fails, and shows no traceback."""
+    """``pulumi preview`` and ``pulumi up`` print the text of ``plan``, fail, and show no traceback."""
     project = RealProject(tmp_path / "project", CHECKOUT, pulumi=tools("pulumi"), stack="wrong")
     project.create_stack(MISTAKES)
-    done = project.pulumi("preview", check=False)
-    said = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
-    assert done.returncode != 0
-    assert "Traceback" not in said
     expected = [line.strip() for line in str(problems_in_process()).splitlines()]
-    assert [line for line in expected if line not in said] == []
+    for verb in (["preview"], ["up", "--yes"]):
+        done = project.pulumi(*verb, check=False)
+        said = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
+        assert done.returncode != 0
+        assert [line for line in said if "Traceback" in line or "exited with" in line] == []
+        assert [line for line in expected if line not in said] == []
+        assert sum(line.startswith("error[") for line in said) == sum(line.startswith("error[") for line in expected)
 
 
 @pytest.mark.sandbox

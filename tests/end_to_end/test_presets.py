@@ -36,6 +36,9 @@ def test_the_preset_is_applied_and_leaves_nothing(
     assert set(result.changes) == {"create"}
     assert result.warnings == []
     status = sandbox.status("preset")
-    ready, wanted = status.pods_ready.split("/")
-    assert ready == wanted
+    for part in (status.nodes, status.pods):
+        ready, wanted = part.split("/")
+        assert ready == wanted
+        assert int(wanted) >= 2
+    assert status.problems == []
     assert sandbox.down("preset").proven_empty
