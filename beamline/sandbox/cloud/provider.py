@@ -50,6 +50,10 @@ class SimulatedGoogleCloud(ResourceProviderServicer):
         """Say which provider this is."""
         return plugin_pb2.PluginInfo(version=VERSION)
 
+    def Handshake(self, request: Any, context: Any) -> Any:  # noqa: ARG002, N802 - protocol
+        """Say that nothing beyond the basic protocol is spoken: the engine keeps track of secrets itself."""
+        return provider_pb2.ProviderHandshakeResponse()
+
     def GetSchema(self, request: Any, context: Any) -> Any:  # noqa: ARG002, N802 - protocol
         """Give the bare minimum: programs bring pulumi_gcp, nobody generates an SDK from a simulation."""
         return provider_pb2.GetSchemaResponse(schema=f'{{"name": "gcp", "version": "{VERSION}"}}')
