@@ -17,7 +17,7 @@ from stacks.evidence import Feature
 from stacks.preset_files import preset_names
 from stacks.settings import pulumi_config
 
-__all__ = ["MISTAKES", "OWNERSHIP", "README", "ownership_page", "readme", "shown_block"]
+__all__ = ["IN_A_SANDBOX", "MISTAKES", "OWNERSHIP", "README", "commands", "ownership_page", "readme", "shown_block"]
 
 README = CHECKOUT / "README.md"
 OWNERSHIP = CHECKOUT / "docs" / "ownership.md"
@@ -36,6 +36,15 @@ MISTAKES = {
     },
 }
 """A stack file with five mistakes."""
+IN_A_SANDBOX = ".venv/bin/beamline sandbox "
+"""How commands begin that need an applied stack: tests/end_to_end/test_g4.py runs them."""
+
+
+def commands() -> list[str]:
+    """Return every command that README.md tells a reader to type, without its comment."""
+    blocks = re.findall(r"```console\n(.*?)```", README.read_text(), flags=re.DOTALL)
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    return [re.sub(r"\s+#.*$", "", line) for line in lines]
 
 
 def ownership_page() -> str:

@@ -11,27 +11,16 @@ from pathlib import Path
 import pytest
 
 from beamline.sandbox.home import CHECKOUT
-from tests.docs.pages import OWNERSHIP, README, ownership_page, readme
+from tests.docs.pages import IN_A_SANDBOX, OWNERSHIP, README, commands, ownership_page, readme
 
 RUN_ELSEWHERE = {
     "make up": "tests/end_to_end/test_g4.py applies the same stack",
     "make test": "this run",
     "make down": "tests/end_to_end/test_g4.py",
     "make setup": "made the environment this test runs in",
-    ".venv/bin/beamline sandbox status g4": "tests/end_to_end/test_g4.py",
-    ".venv/bin/beamline sandbox shell g4 -- kubectl get pods -A": "tests/end_to_end/test_g4.py",
-    ".venv/bin/beamline sandbox logs g4 operators": "tests/end_to_end/test_g4.py",
 }
 NEEDS_A_CLOUD = ("gcloud ", "pulumi ", ".venv/bin/beamline lock")
-
-
-def _commands() -> list[str]:
-    blocks = re.findall(r"```console\n(.*?)```", README.read_text(), flags=re.DOTALL)
-    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
-    return [re.sub(r"\s+#.*$", "", line) for line in lines]
-
-
-RUN_HERE = [c for c in _commands() if c not in RUN_ELSEWHERE and not c.startswith(NEEDS_A_CLOUD)]
+RUN_HERE = [c for c in commands() if c not in RUN_ELSEWHERE and not c.startswith((IN_A_SANDBOX, *NEEDS_A_CLOUD))]
 
 
 def test_the_computed_parts_of_the_documentation_are_fresh() -> None:
@@ -41,7 +30,7 @@ def test_the_computed_parts_of_the_documentation_are_fresh() -> None:
 
 def test_every_command_that_needs_no_cloud_is_run_by_some_test() -> None:
     assert len(RUN_HERE) >= 5
-    unused = set(RUN_ELSEWHERE) - set(_commands())
+    unused = set(RUN_ELSEWHERE) - set(commands())
     assert unused == set(), "listed here, but no longer in the README"
 
 
@@ -53,7 +42,7 @@ def test_the_command_works_as_written(command: str, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("command", [c for c in _commands() if c.startswith("make ")])
+@pytest.mark.parametrize("command", [c for c in commands() if c.startswith("make ")])
 def test_the_make_target_exists(command: str) -> None:
     done = subprocess.run(
         ["make", "--dry-run", *command.split()[1:]], cwd=CHECKOUT, capture_output=True, text=True, check=False

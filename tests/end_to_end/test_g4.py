@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ import pytest
 from beamline import sandbox
 from beamline.sandbox.home import CHECKOUT
 from stacks.problems import ProblemsFound
-from tests.docs.pages import shown_block
+from tests.docs.pages import IN_A_SANDBOX, commands, shown_block
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.xdist_group("g4")]
 
@@ -73,6 +74,16 @@ def test_every_node_and_pod_is_ready(applied: str) -> None:
     assert ready == wanted
     assert int(wanted) >= 3, "an engine, a router and a seeding pod"
     assert status["problems"] == []
+
+
+@pytest.mark.parametrize("command", [command for command in commands() if command.startswith(IN_A_SANDBOX)])
+def test_a_command_of_the_readme_works_as_written(applied: str, command: str) -> None:
+    assert applied
+    done = subprocess.run(
+        shlex.split(command), cwd=CHECKOUT, env=dict(os.environ), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.strip()
 
 
 def test_a_second_up_expects_no_changes_and_a_refresh_finds_none(applied: str) -> None:
