@@ -140,7 +140,7 @@ def _read(key: str, text: str, values: dict[str, Any], where: str) -> Problem | 
         return _encrypted(key, where) if is_secret(values[key]) else None
     kind, words = _STRUCTURED[key]
     value = _from_json(text) if text else kind()
-    if is_secret(value):
+    if is_secret(text) or is_secret(value):
         return _encrypted(key, where)
     if isinstance(value, kind):
         values[key] = value

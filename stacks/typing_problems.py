@@ -7,6 +7,7 @@ Its messages speak of inputs and instances; ours say what was found and what is 
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,7 +33,7 @@ def dotted(path: Iterable[str | int]) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         else:
-            text += f".{part}" if _PLAIN_KEY.fullmatch(part) else f'["{part}"]'
+            text += f".{part}" if _PLAIN_KEY.fullmatch(part) else f"[{json.dumps(part, ensure_ascii=False)}]"
     return text.removeprefix(".")
 
 

@@ -19,14 +19,18 @@ from yaml.constructor import ConstructorError
 
 from stacks.problems import Problem, ProblemsFound
 
-__all__ = ["read_yaml", "shown", "unwieldy"]
+__all__ = ["read_value", "read_yaml", "shown", "unwieldy"]
 
 _CHECKOUT = Path(__file__).parent.parent
 _MERGE = "tag:yaml.org,2002:merge"
 _MAPPING = "tag:yaml.org,2002:map"
 _INT = re.compile(r"[-+]?(0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)$")
 _FLOAT = re.compile(r"[-+]?(\.[0-9][0-9_]*|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?$")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}$")
+_MOMENT = re.compile(
+    r"(?P<day>[0-9]{4}-[0-9]{1,2}-[0-9]{1,2})"
+    r"(([Tt]|(?P<blank> ))(?P<clock>[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2})(?P<fraction>\.[0-9]{1,9})?"
+    r"(?(blank)|(?P<zone>Z|[-+][0-9]{2}:[0-9]{2})))?$"
+)
 _UNWIELDY = "its lists or sections are nested too deeply, or hold too many values"
 _MOST_LEVELS = 50
 """No file of ours has ten; whoever walks the data may then do so by recursion."""
@@ -44,6 +48,13 @@ class _StrictLoader(yaml.SafeLoader):
         for tag, constructor in yaml.SafeLoader.yaml_constructors.items()
         if tag is None or tag.rpartition(":")[2] in ("null", "bool", "str", "seq")
     }
+
+
+def _text(loader: _StrictLoader, node: yaml.ScalarNode) -> str:
+    text = str(loader.construct_scalar(node))
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise ConstructorError(None, None, "an escape is half of a character", node.start_mark)
+    return text
 
 
 def _integer(text: str) -> int:
@@ -66,12 +77,30 @@ def _number(loader: _StrictLoader, node: yaml.ScalarNode) -> int | float | str:
     return as_float if abs(as_float) != float("inf") else written
 
 
-def _date(loader: _StrictLoader, node: yaml.ScalarNode) -> dt.date | str:
+def _moment(loader: _StrictLoader, node: yaml.ScalarNode) -> dt.date | str:
+    """Read a day, or a moment of one, in the forms that Go's YAML reader takes; others stay text."""
     text = str(loader.construct_scalar(node))
+    found = _MOMENT.match(text)
+    if found is None:  # an explicit tag on something else
+        return text
+    day, clock, fraction, zone = found.group("day", "clock", "fraction", "zone")
     try:
-        return dt.date.fromisoformat(text)
+        date = dt.date(*map(int, day.split("-")))
+        if clock is None:
+            return date
+        micros = int((fraction or ".0")[1:7].ljust(6, "0"))
+        time = dt.time(*map(int, clock.split(":")), micros)
+        return dt.datetime.combine(date, time, _zone(zone))
     except ValueError:
         return text
+
+
+def _zone(text: str | None) -> dt.timezone:
+    if text in (None, "Z"):
+        return dt.UTC
+    hours, minutes = map(int, str(text)[1:].split(":"))
+    offset = dt.timedelta(hours=hours, minutes=minutes)
+    return dt.timezone(-offset if str(text).startswith("-") else offset)
 
 
 def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Hashable, Any]:
@@ -95,13 +124,14 @@ for _tag, _pattern, _first in (
     ("null", re.compile(r"(~|null|Null|NULL|)$"), ["~", "n", "N", ""]),
     ("int", _INT, "-+0123456789"),
     ("float", _FLOAT, "-+.0123456789"),
-    ("timestamp", _DATE, "0123456789"),
+    ("timestamp", _MOMENT, "0123456789"),
     ("merge", re.compile(r"<<$"), "<"),
 ):
     _StrictLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _pattern, list(_first))
+_StrictLoader.add_constructor("tag:yaml.org,2002:str", _text)
 _StrictLoader.add_constructor("tag:yaml.org,2002:int", _number)
 _StrictLoader.add_constructor("tag:yaml.org,2002:float", _number)
-_StrictLoader.add_constructor("tag:yaml.org,2002:timestamp", _date)
+_StrictLoader.add_constructor("tag:yaml.org,2002:timestamp", _moment)
 _StrictLoader.add_constructor(_MAPPING, _mapping)
 
 
@@ -117,21 +147,30 @@ def read_yaml(path: Path, *, where: str = "") -> dict[str, Any]:
     """
     where = where or shown(path)
     try:
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
+        data = read_value(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise _broken(path, where, f"the file cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise _broken(path, where, f"the file is not UTF-8 text: {error.reason}") from error
-    except yaml.YAMLError as error:
-        raise _broken(path, where, f"this is not valid YAML: {_said(error)}") from error
-    except RecursionError as error:
-        raise _broken(path, where, _UNWIELDY) from error
-    if unwieldy(data):
-        raise _broken(path, where, _UNWIELDY)
+    except ValueError as error:
+        raise _broken(path, where, str(error)) from error
     if data is None:
         raise _broken(path, where, "the file is empty")
     if not isinstance(data, dict):
         raise _broken(path, where, "the file must hold key: value lines at its top level")
+    return data
+
+
+def read_value(text: str) -> Any:
+    """Read YAML text, whatever it holds; raises ``ValueError`` that says what is wrong with it."""
+    try:
+        data = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
+    except yaml.YAMLError as error:
+        raise ValueError(f"this is not valid YAML: {_said(error)}") from error
+    except RecursionError as error:
+        raise ValueError(_UNWIELDY) from error
+    if unwieldy(data):
+        raise ValueError(_UNWIELDY)
     return data
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -44,5 +46,7 @@ def options(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; characters that a terminal cannot write are escaped."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     app()

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import typer
-import yaml
 
 from stacks.problems import Problem
 from stacks.settings import NAMESPACE, Settings
 from stacks.spec import Preset
 from stacks.typing_problems import nearest
+from stacks.yaml_files import read_value
 
 __all__ = ["Change", "apply", "parse_change"]
 
 
 @dataclass(frozen=True)
 class Change:
-    """One assignment: dotted path as typed, and the value as YAML reads it."""
+    """One assignment: dotted path as typed, and the value as a stack file would hold it."""
 
     path: str
     value: Any
@@ -42,9 +42,9 @@ def parse_change(text: str) -> Change:
     if not equals or not all(path.split(".")):
         raise typer.BadParameter(f"{text!r} is not of the form key=value, such as serving.shape.replicas=2")
     try:
-        return Change(path, yaml.safe_load(value))
-    except yaml.YAMLError as error:
-        raise typer.BadParameter(f"the value of {path} is not YAML: {' '.join(str(error).split())}") from error
+        return Change(path, read_value(value))
+    except ValueError as error:
+        raise typer.BadParameter(f"the value of {path} cannot be read: {error}") from error
 
 
 def apply(change: Change, config: Mapping[str, Any]) -> dict[str, Any]:

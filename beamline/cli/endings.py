@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from beamline.cli.output import said, show, show_json, tell
+from beamline.cli.output import ReaderGoneError, said, show, show_json, tell
 from stacks.problems import EnvironmentProblem, Problem, ProblemsFound, has_errors, to_text
 
 __all__ = ["Ending", "Verbs", "end_with", "problems_as_result", "show_problems"]
@@ -24,6 +24,8 @@ class Ending(IntEnum):
     USAGE = 2
     ENVIRONMENT = 3
     INTERRUPTED = 130
+    READER_GONE = 141
+    """As a shell reports it of any program in a pipeline: 128 and the number of SIGPIPE."""
 
 
 class Verbs(TyperGroup):
@@ -39,6 +41,8 @@ class Verbs(TyperGroup):
         except KeyboardInterrupt as stop:
             tell("interrupted")
             raise typer.Exit(Ending.INTERRUPTED) from stop
+        except ReaderGoneError as gone:
+            raise typer.Exit(Ending.READER_GONE) from gone
 
 
 def end_with(problems: Iterable[Problem]) -> NoReturn:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -20,7 +21,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["counting", "heading", "pairs", "said", "show", "show_json", "table", "tell", "working"]
+from stacks.problems import EnvironmentProblem
+
+__all__ = ["ReaderGoneError", "counting", "heading", "pairs", "said", "show", "show_json", "table", "tell", "working"]
 
 _UNBOUNDED = 100_000
 """Columns of a console that must never wrap."""
@@ -30,20 +33,49 @@ _LEAST_OF_LONG = 16
 """Characters a folding column keeps at least before the other columns fold, too."""
 
 
+class ReaderGoneError(Exception):
+    """Whoever read the result has read enough, as in ``beamline plan g4 | head -1``."""
+
+
 def show(*parts: RenderableType) -> None:
     """Write a result for people."""
-    if sys.stdout.isatty():
-        Console(file=sys.stdout).print(*parts, sep="\n", highlight=False)
-        return
-    text = io.StringIO()
-    console = Console(file=text, width=_UNBOUNDED, color_system=None, force_terminal=False, legacy_windows=False)
-    console.print(*parts, sep="\n", highlight=False)
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
+    with _writing() as stdout:
+        if stdout.isatty():
+            Console(file=stdout).print(*parts, sep="\n", highlight=False)
+            return
+        text = io.StringIO()
+        console = Console(file=text, width=_UNBOUNDED, color_system=None, force_terminal=False, legacy_windows=False)
+        console.print(*parts, sep="\n", highlight=False)
+        stdout.write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
 
 
 def show_json(data: Any) -> None:
     """Write a result for programs: one JSON document, keys in their own order."""
-    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, default=str) + "\n")
+    with _writing() as stdout:
+        is_utf8 = stdout.encoding.lower() in ("utf-8", "utf8")
+        stdout.write(json.dumps(data, indent=2, ensure_ascii=not is_utf8, default=str) + "\n")
+
+
+@contextmanager
+def _writing() -> Iterator[TextIO]:
+    """Give stdout, and say what is wrong with it when it takes no more; a reader that went away is not wrong."""
+    if sys.stdout is None:
+        raise EnvironmentProblem("the result cannot be written: stdout is closed")
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        _forget(sys.stdout)
+        raise ReaderGoneError from error
+    except OSError as error:
+        _forget(sys.stdout)
+        raise EnvironmentProblem(f"the result cannot be written: {error.strerror}") from error
+
+
+def _forget(stream: TextIO) -> None:
+    """Let what a stream still holds go nowhere, or Python complains about it at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def said(text: str) -> Text:
@@ -105,8 +137,14 @@ def pairs(rows: Sequence[tuple[str, str]]) -> Table:
 
 
 def tell(text: str) -> None:
-    """Write one line of progress, or of trouble with the machine."""
-    Console(file=sys.stderr, soft_wrap=True).print(said(text), highlight=False)
+    """Write one line of progress, or of trouble with the machine; never fails, as it is not the result."""
+    if sys.stderr is None:
+        return
+    try:
+        Console(file=sys.stderr, soft_wrap=True).print(said(text), highlight=False)
+        sys.stderr.flush()
+    except OSError:
+        _forget(sys.stderr)
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def _recorded(folder: Path) -> _Hashes:
     record = folder / RECORD
     found: dict[str, set[str]] = defaultdict(set)
     if record.is_file():
-        for line in record.read_text(encoding="utf-8").splitlines():
+        for line in record.read_text(encoding="utf-8", errors="replace").splitlines():
             digest, _, name = line.partition("  ")
             if name and Path(name).name == name:
                 found[name].add(digest)

@@ -83,7 +83,8 @@ def _is_path(asked: str) -> bool:
 def _by_path(asked: str) -> Selection:
     path = Path(asked)
     name = stack_name(asked)
-    if path.exists() and path.name != f"Pulumi.{name}.yaml":
+    exists = os.path.exists(asked)  # noqa: PTH110 - unlike Path.exists it takes a folder without access for an answer
+    if exists and path.name != f"Pulumi.{name}.yaml":
         raise ProblemsFound(
             [
                 Problem(
@@ -98,7 +99,7 @@ def _by_path(asked: str) -> Selection:
                 )
             ]
         )
-    file = path.resolve() if path.exists() else path
+    file = path.resolve() if exists else path
     return Selection(name, read_stack_file(file), shown(file), file)
 
 

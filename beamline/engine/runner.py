@@ -21,10 +21,10 @@ from typing import Any
 
 import pulumi
 
-from beamline.engine.config import program_config
 from beamline.engine.graph import Graph, Log
 from beamline.engine.monitor import InMemoryEngine, InMemoryMonitor
 from stacks.problems import EnvironmentProblem, ProblemsFound
+from stacks.pulumi_values import pulumi_config, secret_keys
 
 __all__ = ["run_program"]
 
@@ -53,15 +53,15 @@ def run_program(program_dir: Path, *, project: str, stack: str, config: Mapping[
         "root_directory": str(program_dir),
     }
     with _program_surroundings(program_dir) as printed:
-        contextvars.copy_context().run(_run, program_dir, settings, program_config(config))
+        contextvars.copy_context().run(_run, program_dir, settings, config)
     said = tuple(Log("info", line) for line in printed.getvalue().splitlines() if line.strip())
     return monitor.graph(tuple(engine.logs) + said)
 
 
-def _run(program_dir: Path, settings: dict[str, Any], config: tuple[dict[str, str], list[str]]) -> None:
+def _run(program_dir: Path, settings: dict[str, Any], config: Mapping[str, object]) -> None:
     """Run one program in the current context."""
     pulumi.runtime.settings.ROOT.set(None)
-    pulumi.runtime.set_all_config(*config)
+    pulumi.runtime.set_all_config(pulumi_config(config), secret_keys(config))
     pulumi.runtime.configure(pulumi.runtime.Settings(**settings))
     loop = _InlineLoop()
     # The SDK leaves futures unread when a program fails; the failure itself is what is raised.

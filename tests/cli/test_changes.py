@@ -33,6 +33,12 @@ LANDS: dict[str, dict[str, Any]] = {
     "serving.kv_cache.offload={kind: none}": {
         "beamline:overrides": {"serving": {"shape": {"replicas": 1}, "kv_cache": {"offload": {"kind": "none"}}}}
     },
+    "mirror=yes": {"beamline:mirror": "yes"},
+    "zone=2026-13-45": {"beamline:zone": "2026-13-45"},
+    "zone=12:30:45": {"beamline:zone": "12:30:45"},
+    "serving.context_tokens=1e6": {
+        "beamline:overrides": {"serving": {"shape": {"replicas": 1}, "context_tokens": 1000000.0}}
+    },
     "serving.shape=8": {"beamline:overrides": {"serving": {"shape": 8}}},
     "serving.shape.replicas.x=8": {"beamline:overrides": {"serving": {"shape": {"replicas": {"x": 8}}}}},
     "zon=x": {"beamline:zon": "x"},
@@ -48,7 +54,22 @@ def test_an_assignment_lands_in_the_setting_or_the_override_it_names(text: str) 
     assert repr(CONFIG) == before
 
 
-@pytest.mark.parametrize("text", ["serving", "=2", "serving..x=2", ".x=2", "serving.x=[1", "serving.x={a: b: c}"])
+NO_ASSIGNMENTS = (
+    "serving",
+    "=2",
+    "serving..x=2",
+    ".x=2",
+    "serving.x=[1",
+    "serving.x={a: b: c}",
+    "serving={a: 1, a: 2}",
+    "serving=&a [*a]",
+    "serving=*a",
+    "serving=!!python/object:os.system x",
+    'serving.namespace="\\ud800"',
+)
+
+
+@pytest.mark.parametrize("text", NO_ASSIGNMENTS)
 def test_what_is_no_assignment_is_wrong_usage(text: str) -> None:
     with pytest.raises(typer.BadParameter):
         parse_change(text)

@@ -177,3 +177,12 @@ def test_a_stack_with_mistakes_is_not_rendered(tmp_path: Path) -> None:
 def test_problems_are_those_of_plan(tmp_path: Path) -> None:
     rendered = run("render", "g4-lmd", "--out", str(tmp_path / "out"))
     assert f"g4-lmd: 1 error\n\n{rendered.stdout}" == run("plan", "g4-lmd").stdout
+
+
+def test_a_record_that_cannot_be_read_costs_no_file(tmp_path: Path) -> None:
+    """Without it nobody knows whose the files are, so they stay."""
+    update(tmp_path / "out", FILES)
+    (tmp_path / "out" / RECORD).write_bytes(b"\xff\xfe")
+    with pytest.raises(ProblemsFound):
+        update(tmp_path / "out", {"01-a.yaml": "a: 2\n"})
+    assert (tmp_path / "out" / "01-a.yaml").read_text() == "a: 1\n"

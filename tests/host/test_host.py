@@ -18,9 +18,9 @@ from google.protobuf import empty_pb2
 from pulumi.runtime.proto import language_pb2, language_pb2_grpc
 
 from beamline.engine import run_program
-from beamline.engine.config import program_config
 from beamline.host import server
 from stacks.problems import Problem, to_text
+from stacks.pulumi_values import pulumi_config, secret_keys
 from tests.engine.comparison import differences
 from tests.engine.real_engine import CHECKOUT
 from tests.engine.test_two_drivers import PROGRAMS, STACK_FILE
@@ -59,13 +59,13 @@ class Host:
         self.stub = language_pb2_grpc.LanguageRuntimeStub(self.channel)
 
     def request(self, program: Path, config: dict[str, object] | None = None) -> language_pb2.RunRequest:
-        text, secret_keys = program_config(config or {})
+        settings = config or {}
         return language_pb2.RunRequest(
             project="beamline",
             stack="dev",
             pwd=str(program),
-            config=text,
-            configSecretKeys=secret_keys,
+            config=pulumi_config(settings),
+            configSecretKeys=secret_keys(settings),
             dryRun=True,
             parallel=4,
             monitor_address=self.engine.address,

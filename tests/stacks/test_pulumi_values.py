@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from stacks.pulumi_values import HIDDEN, full_key, is_secret, pulumi_config
+from stacks.pulumi_values import HIDDEN, full_key, is_secret, pulumi_config, secret_keys
 from stacks.settings import read_stack_file
 from stacks.yaml_files import read_yaml
+from tests.engine.real_engine import RealProject
 
 MEASURED = read_yaml(Path(__file__).parent / "pulumi_values.yaml")
 VALUES: list[dict[str, Any]] = MEASURED["values"]
@@ -79,6 +80,44 @@ def test_the_real_engine_says_the_same(tmp_path: Path, tools: Callable[[str], Pa
     _stack_file(tmp_path)
     shown = json.loads(pulumi("config", "--json", "--show-secrets"))
     assert _comparable({key: entry["value"] for key, entry in shown.items()}) == _comparable(_expected())
+
+
+def test_structures_arrive_to_the_letter() -> None:
+    """JSON comes out with the engine's own spelling: keys sorted, no blanks, Go's escapes."""
+    assert pulumi_config({"beamline:a": {"b": 1.5, "a": [True, None, "é<&>\u2028"]}}) == {
+        "beamline:a": '{"a":[true,null,"é\\u003c\\u0026\\u003e\\u2028"],"b":1.5}'
+    }
+
+
+def test_encrypted_values_are_hidden_and_their_keys_secret() -> None:
+    """A plan cannot decrypt: a placeholder stands in, and a structure with one secret inside is secret as a whole."""
+    secret = {"secure": "v1:abc"}
+    values = {"beamline:token": secret, "beamline:more": {"deep": [secret, 1]}, "beamline:plain": "x"}
+    assert pulumi_config(values) == {
+        "beamline:token": "[secret]",
+        "beamline:more": '{"deep":["[secret]",1]}',
+        "beamline:plain": "x",
+    }
+    assert secret_keys(values) == ["beamline:more", "beamline:token"]
+
+
+@pytest.mark.sandbox
+def test_the_real_engine_calls_the_same_keys_secret(tmp_path: Path, tools: Callable[[str], Path]) -> None:
+    """The text of a structure and the list of secret keys, as the real engine hands them to the language host."""
+    program = tmp_path / "program"
+    program.mkdir()
+    (program / "__main__.py").write_text("")
+    project = RealProject(tmp_path / "project", program, pulumi=tools("pulumi"))
+    stack_file = tmp_path / "project/stacks/Pulumi.dev.yaml"
+    stack_file.write_text('config: {"beamline:plain": {b: 1.50, a: [true, null, "é<&>", 2.0]}}\n', encoding="utf-8")
+    project.pulumi("stack", "init", "dev")
+    project.pulumi("config", "set", "--secret", "--path", "more.deep[0]", stdin=HIDDEN)
+    log = tmp_path / "grpc.json"
+    project.pulumi("preview", environment={"PULUMI_DEBUG_GRPC": str(log)})
+    calls = [json.loads(line) for line in log.read_text().splitlines()]
+    (run,) = [call["request"] for call in calls if call["method"].endswith("/Run") and "response" in call]
+    config = read_stack_file(stack_file)
+    assert (run["config"], run["configSecretKeys"]) == (pulumi_config(config), secret_keys(config))
 
 
 @pytest.mark.parametrize(

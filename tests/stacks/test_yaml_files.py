@@ -39,6 +39,10 @@ BROKEN = {
             "'tag:yaml.org,2002:python/object:os.system'"
         ),
     ),
+    "half-a-character": (
+        'a: "\\ud800"',
+        "this is not valid YAML: line 1, column 4: an escape is half of a character",
+    ),
     "two-colons": ("a: b: c", "this is not valid YAML: line 1, column 5: mapping values are not allowed here"),
     "two-documents": ("a: 1\n---\nb: 2", "this is not valid YAML: line 2, column 1: but found another document"),
     "nul": (
