@@ -27,9 +27,9 @@ from components.registry import artifact_registry
 from components.serving import LlmdServing
 from components.system_node_pool import SystemNodePool
 from components.weights import Weights
-from manifests import Area, KubernetesObject, render, weights_service_account
+from manifests import Area, KubernetesObject, buckets, render, token_secrets, weights_service_account
 from stacks import StackSpec
-from stacks.spec import Bucket, HuggingFace, LlmdRouter, Reservation, Spot
+from stacks.spec import LlmdRouter, Reservation, Spot
 
 __all__ = ["InferenceStack"]
 
@@ -112,7 +112,7 @@ class InferenceStack(pulumi.ComponentResource):
             "services_range": network.services_range,
             "release_channel": spec.preset.cluster.release_channel,
             "version": spec.preset.cluster.version,
-            "mounts_secrets": bool(_token_secrets(spec)),
+            "mounts_secrets": bool(token_secrets(spec)),
             "protected": spec.preset.production,
         }
         registry = artifact_registry(spec.settings.mirror)
@@ -168,8 +168,8 @@ class InferenceStack(pulumi.ComponentResource):
                 "workload_pool": cluster.workload_pool,
                 "namespace": namespace,
                 "kubernetes_service_account": service_account,
-                "buckets": sorted({source.bucket for source in _sources(spec) if isinstance(source, Bucket)}),
-                "secrets": _token_secrets(spec),
+                "buckets": buckets(spec),
+                "secrets": token_secrets(spec),
                 "objects": self._objects_of("weights"),
             },
             self._in_cluster(kubernetes, []),
@@ -215,15 +215,6 @@ def _accelerator_args(spec: StackSpec, cluster: Cluster) -> AcceleratorNodePoolA
     if isinstance(pool.provisioning, Reservation):
         args["reservation"] = pool.provisioning.name
     return args
-
-
-def _sources(spec: StackSpec) -> list[Bucket | HuggingFace]:
-    speculation = spec.preset.serving.speculation
-    return [spec.preset.model.weights, *([speculation.weights] if speculation else [])]
-
-
-def _token_secrets(spec: StackSpec) -> list[str]:
-    return sorted({s.token_secret for s in _sources(spec) if isinstance(s, HuggingFace) and s.token_secret})
 
 
 def _object_args(item: KubernetesObject) -> ObjectArgs:

@@ -8,8 +8,7 @@ Source: https://cloud.google.com/kubernetes-engine/docs/how-to/configure-gateway
 
 from __future__ import annotations
 
-from typing import Any
-
+from manifests.inference_pool import pool_reference
 from manifests.naming import ENGINE, GATEWAY, metadata
 from manifests.objects import KubernetesObject
 from stacks.resolve import StackSpec
@@ -23,11 +22,6 @@ _UNHEALTHY_AFTER = 3
 hold a healthy one up for seconds."""
 
 
-def _target(spec: StackSpec) -> dict[str, Any]:
-    group = spec.rows.release.inference_pool_api_version.partition("/")[0]
-    return {"group": group, "kind": "InferencePool", "name": ENGINE}
-
-
 def health_check(spec: StackSpec) -> KubernetesObject:
     """Ask each engine for ``/health``. GKE checks the endpoint picker by itself, on its health port."""
     return KubernetesObject(
@@ -38,7 +32,7 @@ def health_check(spec: StackSpec) -> KubernetesObject:
             "kind": "HealthCheckPolicy",
             "metadata": metadata(spec, ENGINE, component=GATEWAY),
             "spec": {
-                "targetRef": _target(spec),
+                "targetRef": pool_reference(spec),
                 "default": {
                     "checkIntervalSec": _HEALTH_CHECK_S,
                     "timeoutSec": _HEALTH_CHECK_S,
@@ -68,7 +62,7 @@ def backend_policy(spec: StackSpec) -> KubernetesObject:
             "kind": "GCPBackendPolicy",
             "metadata": metadata(spec, ENGINE, component=GATEWAY),
             "spec": {
-                "targetRef": _target(spec),
+                "targetRef": pool_reference(spec),
                 "default": {
                     "timeoutSec": spec.derived.gateway_timeout_s,
                     "connectionDraining": {"drainingTimeoutSec": spec.derived.backend_drain_s},

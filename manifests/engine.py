@@ -20,6 +20,7 @@ from manifests.engine_environment import CACHE_PATH, engine_environment
 from manifests.naming import ENGINE, labels, metadata, selector
 from manifests.objects import KubernetesObject
 from manifests.placement import accelerator_labels, accelerator_tolerations
+from manifests.pod_security import confined, unprivileged
 from manifests.scripts import AWAIT_WEIGHTS
 from manifests.weight_sets import MOUNT_PATH, weight_sets
 from manifests.weight_volume import claim_name
@@ -91,7 +92,6 @@ def _deployment(spec: StackSpec) -> KubernetesObject:
 
 
 def _pod(spec: StackSpec) -> dict[str, Any]:
-    user = spec.rows.engine.user.uid
     pod: dict[str, Any] = {
         "serviceAccountName": ENGINE,
         "automountServiceAccountToken": False,
@@ -99,12 +99,7 @@ def _pod(spec: StackSpec) -> dict[str, Any]:
         "terminationGracePeriodSeconds": spec.derived.termination_grace_s,
         "nodeSelector": accelerator_labels(spec),
         "tolerations": accelerator_tolerations(spec),
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": user,
-            "runAsGroup": user,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": unprivileged(spec.rows.engine.user.uid),
         "initContainers": [_await_weights(spec)],
         "containers": [_container(spec)],
         "volumes": _volumes(spec),
@@ -122,14 +117,6 @@ def _pod(spec: StackSpec) -> dict[str, Any]:
     return pod
 
 
-def _confined() -> dict[str, Any]:
-    return {
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"]},
-        "readOnlyRootFilesystem": True,
-    }
-
-
 def _await_weights(spec: StackSpec) -> dict[str, Any]:
     """A fresh node is schedulable before its weights are there; without this step vLLM would fail and back off."""
     sets = [argument for s in weight_sets(spec) for argument in (s.path, s.marker)]
@@ -138,7 +125,7 @@ def _await_weights(spec: StackSpec) -> dict[str, Any]:
         "image": str(spec.images["engine"]),
         "command": ["/bin/sh", "-c", AWAIT_WEIGHTS, "await-weights", *sets],
         "resources": {"requests": {"cpu": "50m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
-        "securityContext": _confined(),
+        "securityContext": confined(),
         "volumeMounts": [{"name": "weights", "mountPath": MOUNT_PATH, "readOnly": True}],
     }
 
@@ -170,7 +157,7 @@ def _container(spec: StackSpec) -> dict[str, Any]:
         },
         "lifecycle": {"preStop": {"sleep": {"seconds": spec.derived.drain_pause_s}}},
         "resources": _resources(spec),
-        "securityContext": _confined(),
+        "securityContext": confined(),
         "volumeMounts": _mounts(spec),
     }
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from manifests.inference_pool import pool_reference
 from manifests.naming import ENGINE, GATEWAY, metadata
 from manifests.objects import KubernetesObject
 from stacks.resolve import StackSpec
@@ -55,7 +56,6 @@ def _listener(spec: StackSpec) -> dict[str, Any]:
 
 def route(spec: StackSpec) -> KubernetesObject:
     """All paths go to the pool. Its timeout is the backend's (see ``manifests.backend_policies``)."""
-    pool_group = spec.rows.release.inference_pool_api_version.partition("/")[0]
     return KubernetesObject(
         area="gateway",
         name="route",
@@ -70,7 +70,7 @@ def route(spec: StackSpec) -> KubernetesObject:
                 "rules": [
                     {
                         "matches": [{"path": {"type": "PathPrefix", "value": "/"}}],
-                        "backendRefs": [{"group": pool_group, "kind": "InferencePool", "name": ENGINE, "weight": 1}],
+                        "backendRefs": [{**pool_reference(spec), "weight": 1}],
                     }
                 ],
             },

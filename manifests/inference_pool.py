@@ -12,7 +12,13 @@ from manifests.naming import ENGINE, ROUTER, metadata, selector
 from manifests.objects import KubernetesObject
 from stacks.resolve import StackSpec
 
-__all__ = ["inference_pool"]
+__all__ = ["inference_pool", "pool_reference"]
+
+
+def pool_reference(spec: StackSpec) -> dict[str, str]:
+    """How other objects name the pool."""
+    group = spec.rows.release.inference_pool_api_version.partition("/")[0]
+    return {"group": group, "kind": "InferencePool", "name": ENGINE}
 
 
 def inference_pool(spec: StackSpec) -> KubernetesObject:

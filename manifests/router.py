@@ -15,9 +15,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from manifests.naming import ENGINE, ROUTER, content_name, engine_namespace, labels, metadata, selector
+from manifests.inference_pool import pool_reference
+from manifests.naming import ROUTER, content_name, engine_namespace, labels, metadata, selector
 from manifests.objects import KubernetesObject
 from manifests.placement import system_labels, system_tolerations
+from manifests.pod_security import confined, unprivileged
 from manifests.router_config import CONFIG_FILE, router_config
 from stacks.resolve import StackSpec
 
@@ -55,10 +57,6 @@ def _service_account(spec: StackSpec) -> KubernetesObject:
     )
 
 
-def _pool_group(spec: StackSpec) -> str:
-    return spec.rows.release.inference_pool_api_version.partition("/")[0]
-
-
 def _role(spec: StackSpec) -> KubernetesObject:
     def reading(group: str, *resources: str) -> dict[str, Any]:
         return {"apiGroups": [group], "resources": list(resources), "verbs": ["get", "list", "watch"]}
@@ -72,7 +70,7 @@ def _role(spec: StackSpec) -> KubernetesObject:
             "metadata": metadata(spec, ROUTER, component=ROUTER),
             "rules": [
                 reading("", "pods"),
-                reading(_pool_group(spec), "inferencepools"),
+                reading(pool_reference(spec)["group"], "inferencepools"),
                 reading("llm-d.ai", "inferenceobjectives", "inferencemodelrewrites"),
             ],
         },
@@ -178,7 +176,6 @@ def _deployment(spec: StackSpec) -> KubernetesObject:
 
 
 def _pod(spec: StackSpec) -> dict[str, Any]:
-    user = spec.rows.release.user.uid
     tolerations = system_tolerations(spec)
     return {
         "serviceAccountName": ROUTER,
@@ -187,12 +184,7 @@ def _pod(spec: StackSpec) -> dict[str, Any]:
         "terminationGracePeriodSeconds": spec.derived.termination_grace_s,
         "nodeSelector": system_labels(spec),
         **({"tolerations": tolerations} if tolerations else {}),
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": user,
-            "runAsGroup": user,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": unprivileged(spec.rows.release.user.uid),
         "containers": [_container(spec)],
         "volumes": [{"name": "config", "configMap": {"name": _config_name(spec)}}],
     }
@@ -220,21 +212,17 @@ def _container(spec: StackSpec) -> dict[str, Any]:
             "requests": {"cpu": str(sizing.cpu), "memory": f"{sizing.memory_gib}Gi"},
             "limits": {"memory": f"{2 * sizing.memory_gib}Gi"},
         },
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": True,
-        },
+        "securityContext": confined(),
         "volumeMounts": [{"name": "config", "mountPath": _CONFIG_PATH, "readOnly": True}],
     }
 
 
 def _arguments(spec: StackSpec) -> list[str]:
-    ports = spec.rows.release.ports
+    ports, pool = spec.rows.release.ports, pool_reference(spec)
     return [
-        f"--pool-name={ENGINE}",
+        f"--pool-name={pool['name']}",
         f"--pool-namespace={engine_namespace(spec)}",
-        f"--pool-group={_pool_group(spec)}",
+        f"--pool-group={pool['group']}",
         f"--config-file={_CONFIG_PATH}/{CONFIG_FILE}",
         f"--grpc-port={ports.ext_proc}",
         f"--grpc-health-port={ports.health}",

@@ -26,8 +26,9 @@ from manifests.naming import (
 )
 from manifests.objects import KubernetesObject
 from manifests.placement import accelerator_labels, accelerator_tolerations
+from manifests.pod_security import confined
 from manifests.scripts import SEED
-from manifests.weight_sets import HOST_FOLDER, MOUNT_PATH, WeightSet, weight_sets
+from manifests.weight_sets import HOST_FOLDER, MOUNT_PATH, WeightSet, token_secrets, weight_sets
 from stacks.resolve import StackSpec
 from stacks.spec import Bucket, HuggingFace
 
@@ -45,19 +46,13 @@ _IS_COMPLETE = '[ "$(cat "$ROOT/$KEY/.complete")" = "$MARKER" ]'
 
 def seeding(spec: StackSpec) -> tuple[KubernetesObject, ...]:
     """Service account, script, secrets' references and the DaemonSet."""
-    secrets = _token_secrets(spec)
+    secrets = token_secrets(spec)
     return (
         _service_account(spec),
         _script(spec),
         *([_secret_provider_class(spec, secrets)] if secrets else []),
         _daemon_set(spec, secrets),
     )
-
-
-def _token_secrets(spec: StackSpec) -> list[str]:
-    """Names of the Secret Manager secrets that hold hub tokens, each once."""
-    found = {s.source.token_secret for s in weight_sets(spec) if isinstance(s.source, HuggingFace)}
-    return sorted(name for name in found if name)
 
 
 def _metadata(spec: StackSpec, name: str) -> dict[str, Any]:
@@ -168,11 +163,7 @@ def _container(weights: WeightSet, keep: str) -> dict[str, Any]:
         "env": _environment(weights, keep),
         "readinessProbe": {"exec": {"command": ["/bin/sh", "-c", _IS_COMPLETE]}, "periodSeconds": 5},
         "resources": _RESOURCES,
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": True,
-        },
+        "securityContext": confined(),
         "volumeMounts": mounts,
     }
 

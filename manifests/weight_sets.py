@@ -14,7 +14,16 @@ from manifests.naming import content_name
 from stacks.resolve import StackSpec
 from stacks.spec import Bucket, HuggingFace
 
-__all__ = ["HOST_FOLDER", "MOUNT_PATH", "WeightSet", "drafter_weights", "model_weights", "weight_sets"]
+__all__ = [
+    "HOST_FOLDER",
+    "MOUNT_PATH",
+    "WeightSet",
+    "buckets",
+    "drafter_weights",
+    "model_weights",
+    "token_secrets",
+    "weight_sets",
+]
 
 HOST_FOLDER = "/mnt/stateful_partition/kube-ephemeral-ssd/beamline"
 """On GKE's RAID of the local SSDs that serve ephemeral storage on Container-Optimized OS."""
@@ -83,3 +92,14 @@ def weight_sets(spec: StackSpec) -> tuple[WeightSet, ...]:
     """Every set of the stack, the model's first."""
     drafter = drafter_weights(spec)
     return (model_weights(spec), *([drafter] if drafter else []))
+
+
+def buckets(spec: StackSpec) -> list[str]:
+    """Names of the Cloud Storage buckets that hold weights, each once."""
+    return sorted({s.source.bucket for s in weight_sets(spec) if isinstance(s.source, Bucket)})
+
+
+def token_secrets(spec: StackSpec) -> list[str]:
+    """Names of the Secret Manager secrets that hold hub tokens, each once."""
+    found = {s.source.token_secret for s in weight_sets(spec) if isinstance(s.source, HuggingFace)}
+    return sorted(name for name in found if name)
