@@ -88,9 +88,9 @@ def _moment(loader: _StrictLoader, node: yaml.ScalarNode) -> dt.date | str:
         date = dt.date(*map(int, day.split("-")))
         if clock is None:
             return date
+        hour, minute, second = map(int, clock.split(":"))
         micros = int((fraction or ".0")[1:7].ljust(6, "0"))
-        time = dt.time(*map(int, clock.split(":")), micros)
-        return dt.datetime.combine(date, time, _zone(zone))
+        return dt.datetime.combine(date, dt.time(hour, minute, second, micros), _zone(zone))
     except ValueError:
         return text
 
