@@ -1,6 +1,7 @@
 """What Google's Managed Prometheus scrapes: the engines and the router, one object and one endpoint each.
 
-Two endpoints with one port name in one object are refused (GoogleCloudPlatform/prometheus-engine#479).
+Two endpoints with one port name in one object are refused (GoogleCloudPlatform/prometheus-engine#479). The operator of
+Managed Prometheus reports in the object's status whether it has taken it, and ``up`` waits for that.
 Source: https://cloud.google.com/stackdriver/docs/managed-prometheus/setup-managed
 """
 
@@ -13,6 +14,9 @@ from manifests.router import METRICS_PORT_NAME
 from stacks.resolve import StackSpec
 
 __all__ = ["monitoring"]
+
+_TAKEN_WITHIN_S = 300
+"""Its operator reads changes within seconds; it may itself be starting in a cluster this young."""
 
 
 def monitoring(spec: StackSpec) -> tuple[KubernetesObject, ...]:
@@ -36,4 +40,6 @@ def _pod_monitoring(spec: StackSpec, component: str, *, port: str, path: str) ->
                 "endpoints": [{"port": port, "path": path, "interval": f"{spec.preset.monitoring.scrape_interval_s}s"}],
             },
         },
+        timeout_s=_TAKEN_WITHIN_S,
+        wait_for=("condition=ConfigurationCreateSuccess",),
     )

@@ -15,7 +15,7 @@ def waits(objects: tuple[KubernetesObject, ...]) -> dict[str, tuple[object, ...]
     }
 
 
-def test_ready_waits_for_workloads_and_gateway_within_derived_budgets() -> None:
+def test_ready_waits_for_workloads_gateway_and_monitoring_within_their_budgets() -> None:
     derived = spec_of("g4-llmd-multi").derived
     parent = 'jsonpath={{.status.parents[0].conditions[?(@.type=="{}")].status}}=True'
     assert waits(render(spec_of("g4-llmd-multi"))) == {
@@ -29,6 +29,8 @@ def test_ready_waits_for_workloads_and_gateway_within_derived_budgets() -> None:
             None,
             (parent.format("Accepted"), parent.format("ResolvedRefs")),
         ),
+        "monitoring/engine": (300, None, ("condition=ConfigurationCreateSuccess",)),
+        "monitoring/router": (300, None, ("condition=ConfigurationCreateSuccess",)),
     }
     assert all(o.await_ready for o in render(spec_of("g4-llmd-multi")))
 
