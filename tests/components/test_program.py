@@ -10,6 +10,7 @@ import yaml
 
 from beamline.engine import run_program
 from stacks import ProblemsFound
+from tests.components.conftest import Run
 from tests.components.plans import CHECKOUT
 from tests.engine.comparison import differences
 from tests.engine.real_engine import RealProject, real_graph
@@ -36,6 +37,26 @@ def test_all_mistakes_come_at_once() -> None:
         "projekt",
         "zone",
     }
+
+
+def test_what_does_not_stop_the_update_is_said_by_severity(run: Run) -> None:
+    """Warnings are one warning and notes one message; errors are raised elsewhere and never said here."""
+    graph = run(
+        """
+        from components.program import report
+        from stacks import Problem
+
+        report([Problem(f"{s}-{n}", "p", "w", "r", severity=s) for s in ("note", "warning") for n in (1, 2)])
+        """
+    )
+    said = [
+        (log.severity, [line.partition(" ")[0] for line in log.message.splitlines() if "[" in line])
+        for log in graph.logs
+    ]
+    assert said == [
+        ("warning", ["warning[warning-1]", "warning[warning-2]"]),
+        ("info", ["note[note-1]", "note[note-2]"]),
+    ]
 
 
 @pytest.mark.sandbox
