@@ -6,12 +6,17 @@ import os
 import re
 import shlex
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from beamline.sandbox.home import CHECKOUT
+from stacks import resolve
+from stacks.settings import pulumi_config, read_stack_file
+from stacks.spec import Bucket
 from tests.docs.pages import IN_A_SANDBOX, OWNERSHIP, README, commands, ownership_page, readme
+from tests.engine.real_engine import RealProject
 
 RUN_ELSEWHERE = {
     "make up": "tests/end_to_end/test_g4.py applies the same stack",
@@ -40,6 +45,22 @@ def test_the_command_works_as_written(command: str, tmp_path: Path) -> None:
     done = subprocess.run(words, cwd=CHECKOUT, env=dict(os.environ), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.sandbox
+def test_the_cloud_commands_make_a_stack_file_that_is_right(tmp_path: Path, tools: Callable[[str], Path]) -> None:
+    """``stack init`` and ``config set`` as written, on the shipped stack file, with the real command line."""
+    project = RealProject(tmp_path / "project", CHECKOUT, pulumi=tools("pulumi"), stack="g4")
+    file = project.folder / "stacks" / "Pulumi.g4.yaml"
+    file.write_text((CHECKOUT / "stacks" / "Pulumi.g4.yaml").read_text())
+    written = [c for c in commands() if c.startswith(("pulumi stack init", "pulumi config set"))]
+    for command in written:
+        project.pulumi(*shlex.split(command.replace("MY-PROJECT", "my-project").replace("MY-BUCKET", "my-bucket"))[1:])
+    spec = resolve("g4", pulumi_config(read_stack_file(file)), where="stacks/Pulumi.g4.yaml", applying=False)
+    weights = spec.preset.model.weights
+    assert len(written) == 3
+    assert isinstance(weights, Bucket)
+    assert (spec.settings.project, weights.bucket) == ("my-project", "my-bucket")
 
 
 @pytest.mark.parametrize("command", [c for c in commands() if c.startswith("make ")])
