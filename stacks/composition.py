@@ -17,7 +17,7 @@ from stacks.merging import Origins, merge, origin_of, without
 from stacks.problems import Problem
 from stacks.row_lookup import Rows, look_up
 from stacks.spec import Preset
-from stacks.typing_problems import Path, located_problems
+from stacks.typing_problems import Path, located_problems, unknown_key
 
 __all__ = ["PRESETS_OWN", "Composition", "allowed_overrides", "check_alone", "lay_over", "placed"]
 
@@ -26,6 +26,7 @@ PRESETS_OWN = {
     "evidence": "what is known about a preset; a stack that could add to it would vouch for itself",
     "extends": "how presets are built; a stack file chooses one by its preset key",
 }
+_OVERRIDABLE = sorted(set(Preset.model_fields) - set(PRESETS_OWN))
 _NEEDS_CONTEXT = ("missing-key", "wrong-kind")
 """Findings about overrides that the preset below them may resolve."""
 
@@ -60,7 +61,7 @@ def allowed_overrides(overrides: Mapping[str, Any], where: str, problems: list[P
             path=key,
             value=overrides[key],
             why=f"this is {why}",
-            allowed=", ".join(sorted(set(Preset.model_fields) - set(PRESETS_OWN))),
+            allowed=", ".join(_OVERRIDABLE),
             remedy="remove it, or write a preset of your own under stacks/presets that extends this one",
             where=where,
             source="stacks/composition.py",
@@ -77,8 +78,15 @@ def check_alone(overrides: Mapping[str, Any], where: str) -> list[Problem]:
         Preset.model_validate(overrides)
     except ValidationError as error:
         found = located_problems(error, model=Preset, data=overrides, where=where)
-        return [problem for _, problem in found if problem.rule not in _NEEDS_CONTEXT]
+        return [_for_overrides(path, problem) for path, problem in found if problem.rule not in _NEEDS_CONTEXT]
     return []
+
+
+def _for_overrides(path: Path, problem: Problem) -> Problem:
+    """Offer instead of an unknown section only those that a stack file may override."""
+    if problem.rule != "unknown-key" or len(path) != 1:
+        return problem
+    return replace(problem, **unknown_key(str(path[0]), _OVERRIDABLE, problem.value))
 
 
 def lay_over(
@@ -100,7 +108,9 @@ def lay_over(
         data = merge(base, overrides, tried, where)
         preset, rows, found = _tried(data, catalog)
         new = [(path, problem) for path, problem in found if not _touches(problem.path, set_aside)]
-        problems += [replace(problem, where=origin_of(path, tried)) for path, problem in new]
+        for path, problem in new:
+            origin = origin_of(path, tried)
+            problems.append(replace(_for_overrides(path, problem) if origin == where else problem, where=origin))
         if preset and rows:
             return Composition(overrides, preset, rows, tried, frozenset(set_aside))
         cleaned = overrides

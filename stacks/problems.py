@@ -27,7 +27,7 @@ _SECRETS = re.compile(
     r"|(?<=://)[^/\s@]+:[^/\s@]+(?=@)",  # user and password in an address
     re.DOTALL,
 )
-_SHOWN_CHARACTERS = 200
+_SHOWN_CHARACTERS = 400
 """Longest value in a message: whole sections are values too."""
 
 

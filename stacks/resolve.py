@@ -75,6 +75,7 @@ def resolve(stack: str, config: Mapping[str, str], *, where: str, applying: bool
         stack=stack,
         settings=values,
         overrides=found.overrides,
+        set_aside=found.set_aside,
         preset=found.preset,
         rows=found.rows,
         derived=derived,
@@ -84,7 +85,9 @@ def resolve(stack: str, config: Mapping[str, str], *, where: str, applying: bool
     problems += [placed(p, found.origins, where) for p in check_all(candidate) if not found.settled(p)]
     known = _known_features(found, catalog, presets)
     accepted = values.get("accept_unverified", [])
-    problems += [*unaccepted(known, accepted, where), *unused_acceptances(known, accepted, where)]
+    problems += unaccepted(known, accepted, where)
+    if not found.set_aside:  # or a feature may be missing only because its override is
+        problems += unused_acceptances(known, accepted, where)
     if has_errors(problems):
         raise ProblemsFound(problems)
     settings = Settings.model_validate(values)

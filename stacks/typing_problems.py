@@ -20,7 +20,7 @@ from pydantic_core import ErrorDetails
 from stacks.problems import Problem
 from stacks.rows import Strict
 
-__all__ = ["Path", "dotted", "located_problems", "nearest", "validation_problems"]
+__all__ = ["Path", "dotted", "located_problems", "nearest", "unknown_key", "validation_problems"]
 
 Path = tuple[str | int, ...]
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_:-]+")
@@ -185,8 +185,8 @@ _SAY: Mapping[str, Callable[[object, Mapping[str, Any]], dict[str, str]]] = {
 }
 
 
-def _unknown_key(path: Path, known: Sequence[str], value: Any) -> dict[str, Any]:
-    key = str(path[-1])
+def unknown_key(key: str, known: Sequence[str], value: Any) -> dict[str, Any]:
+    """Return what a problem says about a key that is not one of ``known``."""
     guess = nearest(key, known)
     if guess is None and "." in key:
         return {
@@ -227,7 +227,7 @@ def _one(error: ErrorDetails, model: type[Strict], data: Any, where: str) -> tup
     said: dict[str, Any]
     if kind == "extra_forbidden":
         known = sorted({key for m in _models_at(model, path[:-1], data) for key in m.model_fields})
-        rule, said = "unknown-key", _unknown_key(path, known, value)
+        rule, said = "unknown-key", unknown_key(str(path[-1]), known, value)
     elif kind == "missing":
         rule = "missing-key"
         said = {"why": "this key is required and has no default", "remedy": f"add {path[-1]}"}

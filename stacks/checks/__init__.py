@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from stacks.checks import capacity, hardware, launch, network, serving
+from stacks.checks import capacity, hardware, launch, network, serving, speculation
 from stacks.checks.candidate import Candidate
 from stacks.problems import Problem
 
@@ -16,7 +16,14 @@ __all__ = ["CHECKS", "Candidate", "check_all"]
 
 Check = Callable[[Candidate], Iterator[Problem]]
 
-CHECKS: tuple[Check, ...] = (*hardware.CHECKS, *serving.CHECKS, *capacity.CHECKS, *network.CHECKS, *launch.CHECKS)
+CHECKS: tuple[Check, ...] = (
+    *hardware.CHECKS,
+    *serving.CHECKS,
+    *speculation.CHECKS,
+    *capacity.CHECKS,
+    *network.CHECKS,
+    *launch.CHECKS,
+)
 
 
 def check_all(candidate: Candidate) -> list[Problem]:

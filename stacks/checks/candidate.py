@@ -16,11 +16,15 @@ __all__ = ["Candidate"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A stack under examination; ``settings`` holds the valid ones only, ``overrides`` the valid ones."""
+    """A stack under examination; ``settings`` holds the valid ones only, ``overrides`` the valid ones.
+
+    ``set_aside`` lists the paths of overrides that were wrong: the preset's own values stand there.
+    """
 
     stack: str
     settings: Mapping[str, Any]
     overrides: Mapping[str, Any]
+    set_aside: frozenset[str]
     preset: Preset
     rows: Rows
     derived: Derived

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate
 from stacks.memory import GB, GIB, MIB
 from stacks.problems import Problem
+from stacks.wording import some
 
 __all__ = ["CHECKS"]
 
 _UPGRADE_WAITS_S = 3600
+_CUDA_MIB = 512
+"""Driver and CUDA context of one process on a GPU."""
 NODE_RESERVE_GIB = 8
 """Host memory left for what else runs on a GPU node: seeding, device plugin, metrics agents."""
 
@@ -38,6 +42,23 @@ def weights_fit(c: Candidate) -> Iterator[Problem]:
         remedy="choose a smaller checkpoint, a larger tensor_parallel or other hardware",
         source=f"{c.rows.checkpoint.source}; {gpu.source}",
     )
+
+
+def gpu_memory_free(c: Candidate) -> Iterator[Problem]:
+    """The engine counts free memory at start, when CUDA has already taken its own."""
+    gpu, asked = c.rows.hardware.gpu, c.preset.serving.engine.gpu_memory_utilization
+    highest = math.floor((1 - _CUDA_MIB / gpu.memory_mib_per_gpu) * 1000) / 1000
+    if asked > highest:
+        yield Problem(
+            rule="gpu-memory-utilization",
+            path="serving.engine.gpu_memory_utilization",
+            value=asked,
+            why=f"it leaves {(1 - asked) * gpu.memory_mib_per_gpu:.0f} MiB of a GPU; CUDA takes more before the engine "
+            "counts what is free, and an engine that finds less than its share refuses to start",
+            allowed=f"up to {highest:g}",
+            remedy="lower it",
+            source=f"vLLM checks free memory at start; that CUDA takes up to {_CUDA_MIB} MiB is assumed",
+        )
 
 
 def context_fits(c: Candidate) -> Iterator[Problem]:
@@ -75,8 +96,8 @@ def nodes(c: Candidate) -> Iterator[Problem]:
             rule="too-few-nodes",
             path="accelerator_pool.nodes",
             value=have,
-            why=f"{shape.replicas} replicas of {shape.tensor_parallel} GPUs need {need} "
-            f"{c.rows.hardware.machine_type} ({gpus} GPUs each); pods would stay Pending",
+            why=f"{shape.replicas} x {some(shape.tensor_parallel, 'GPU')} take {need} {c.rows.hardware.machine_type} "
+            f"of {some(gpus, 'GPU')} each; pods would stay Pending",
             allowed=f">= {need}",
             remedy="add nodes or lower replicas",
             source=c.rows.hardware.gpu.source,
@@ -87,7 +108,7 @@ def nodes(c: Candidate) -> Iterator[Problem]:
             rule="idle-gpus",
             path="serving.shape.replicas",
             value=shape.replicas,
-            why=f"{idle} of {have * gpus} GPUs are paid for and serve nothing",
+            why=f"{idle} of {some(have * gpus, 'GPU')}: paid for, and serving nothing",
             allowed="replicas x tensor_parallel equal to the GPUs of the pool",
             remedy="add replicas or use fewer or smaller nodes",
             source="derived",
@@ -108,8 +129,8 @@ def host_memory(c: Candidate) -> Iterator[Problem]:
         rule="host-memory",
         path="serving.kv_cache.offload.gib_per_replica" if tiered else "accelerator_pool.machine_type",
         value=offload.gib_per_replica if offload.kind == "host_dram" else c.rows.hardware.machine_type,
-        why=f"{per_node} replicas a node need {needed} GiB of memory, {c.rows.hardware.machine_type} leaves "
-        f"{available} GiB for them; the pods would stay Pending",
+        why=f"a node's engine pods need {per_node} x {c.derived.pod_memory_gib} GiB of memory, "
+        f"{c.rows.hardware.machine_type} leaves {available} GiB for them; they would stay Pending",
         allowed=f"pod memory up to {available // per_node} GiB; the host tier counts twice in it (pinning)",
         remedy="make the tier smaller or use fewer replicas a node" if tiered else "choose a larger machine type",
         source="derived: see pod_memory_gib and allocatable_memory_gib in plan",
@@ -130,8 +151,8 @@ def local_ssd(c: Candidate) -> Iterator[Problem]:
         rule="local-ssd-capacity",
         path="serving.kv_cache.offload.gib_per_replica" if tiered else "accelerator_pool.machine_type",
         value=offload.gib_per_replica if offload.kind == "local_ssd" else c.rows.hardware.machine_type,
-        why=f"weights ({weights_gib} GiB) and {per_node} replicas a node ({c.derived.pod_ephemeral_gib} GiB each) need "
-        f"{needed} GiB, the node's local SSD has {available} GiB for pods; a full disk evicts the server",
+        why=f"weights ({weights_gib} GiB) and a node's engine pods ({per_node} x {c.derived.pod_ephemeral_gib} GiB) "
+        f"need {needed} GiB, the node's local SSD has {available} GiB for pods; a full disk evicts the server",
         allowed=f"up to {max(0, (available - weights_gib) // per_node)} GiB per replica",
         remedy="make the tier smaller" if tiered else "choose a machine type with more local SSD",
         source="derived: see allocatable_ephemeral_gib in plan",
@@ -162,11 +183,11 @@ def router_fits(c: Candidate) -> Iterator[Problem]:
             rule="router-does-not-fit",
             path="system_pool.machine_type",
             value=c.preset.system_pool.machine_type,
-            why=f"the router asks for {sizing.cpu} cores and up to {sizing.memory_gib * 2} GiB",
+            why=f"the router asks for {some(sizing.cpu, 'core')} and up to {sizing.memory_gib * 2} GiB",
             allowed=f"more than {sizing.cpu} vCPUs and {sizing.memory_gib * 2} GB",
             remedy="choose a larger machine type",
             source=sizing.source,
         )
 
 
-CHECKS = (weights_fit, context_fits, nodes, host_memory, local_ssd, drain, router_fits)
+CHECKS = (weights_fit, gpu_memory_free, context_fits, nodes, host_memory, local_ssd, drain, router_fits)

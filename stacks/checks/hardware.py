@@ -8,6 +8,7 @@ from stacks.checks.candidate import Candidate
 from stacks.problems import Problem
 from stacks.rows import GkeSupport
 from stacks.versions import minor, numbers, older
+from stacks.wording import some
 
 __all__ = ["CHECKS"]
 
@@ -20,8 +21,8 @@ def ssd_count(c: Candidate) -> Iterator[Problem]:
             rule="local-ssd-count",
             path="accelerator_pool.local_ssd_count",
             value=c.derived.local_ssd_count,
-            why=f"{c.rows.hardware.machine_type} takes exactly {ssd.count} local SSDs of {ssd.size_gib} GiB: GKE "
-            "refuses any other number, with none the weights have no place, and a later change replaces the pool",
+            why=f"{c.rows.hardware.machine_type} takes exactly {some(ssd.count, 'local SSD')} of {ssd.size_gib} GiB: "
+            "GKE refuses any other number, with none the weights have no place, and a later change replaces the pool",
             allowed=str(ssd.count),
             remedy="leave the key out, or set it to the allowed number",
             source=ssd.source,

@@ -1,4 +1,4 @@
-"""What only matters once resources are about to be created: placeholders and digests."""
+"""What only matters once resources are about to be created: names, placeholders, where images come from."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from stacks.checks.candidate import Candidate
 from stacks.cloud import PLACEHOLDER_BUCKET, PLACEHOLDER_PROJECT, SANDBOX_PROJECT
 from stacks.problems import Problem, Severity
 from stacks.spec import Bucket
+from stacks.wording import of
 
 __all__ = ["CHECKS"]
 
 _LONGEST_NAME = 30 - len("beamline-") - len("-weights")
 """Google's limit for a service account id, less what the stack puts around its own name."""
+_ARTIFACT_REGISTRY = "-docker.pkg.dev"
+_CONTAINER_REGISTRY = {"gcr.io": "us", "us.gcr.io": "us", "eu.gcr.io": "europe", "asia.gcr.io": "asia"}
+"""Container Registry's hosts, and where Artifact Registry keeps the repository of the same name."""
+_PROJECT_AND_REPOSITORY = 2
 _STACK_NAME = re.compile(rf"[a-z]([a-z0-9-]{{0,{_LONGEST_NAME - 2}}}[a-z0-9])?")
 
 
@@ -73,19 +78,48 @@ def bucket(c: Candidate) -> Iterator[Problem]:
 
 def digests(c: Candidate) -> Iterator[Problem]:
     """A tag can move; a production stack runs what was tested."""
-    for role, image in c.images.items():
-        if not image.resolved:
-            yield Problem(
-                rule="unresolved-image",
-                path=f"images.{role}",
-                value=image.name,
-                why="only the tag is known; what it points to may change under a running stack",
-                allowed="an image with a digest in stacks/images.lock.yaml",
-                remedy="run `beamline lock` where the registries can be reached",
-                where="stacks/images.lock.yaml",
-                source="stacks/images.lock.yaml",
-                severity=_severity(c) if c.preset.production else "note",
-            )
+    unresolved = {role: image.name for role, image in c.images.items() if not image.resolved}
+    if unresolved:
+        tags = of(len(set(unresolved.values())), "tag")
+        yield Problem(
+            rule="unresolved-image",
+            path="images",
+            value=unresolved,
+            why=f"only the {tags} {'is' if tags == 'tag' else 'are'} known; what a tag points to may change under a "
+            "running stack",
+            allowed="images with a digest in stacks/images.lock.yaml",
+            remedy="run `beamline lock` where the registries can be reached",
+            where="stacks/images.lock.yaml",
+            source="stacks/images.lock.yaml",
+            severity=_severity(c) if c.preset.production else "note",
+        )
 
 
-CHECKS = (stack_name, project, bucket, digests)
+def mirror(c: Candidate) -> Iterator[Problem]:
+    """Nodes are given rights to one repository of Artifact Registry, so a mirror there has to name it."""
+    host, *path = (c.settings.get("mirror") or "").split("/")
+    if host.endswith(_ARTIFACT_REGISTRY) and len(path) < _PROJECT_AND_REPOSITORY:
+        yield Problem(
+            rule="mirror-repository",
+            path="mirror",
+            value=c.settings["mirror"],
+            why="images of Artifact Registry are in a repository, and this names none",
+            allowed=f"LOCATION{_ARTIFACT_REGISTRY}/PROJECT/REPOSITORY",
+            remedy="name project and repository",
+            source="Artifact Registry docs, repository and image names",
+        )
+    if host in _CONTAINER_REGISTRY:
+        address = "/".join((f"{_CONTAINER_REGISTRY[host]}{_ARTIFACT_REGISTRY}", path[0] if path else "PROJECT", host))
+        yield Problem(
+            rule="mirror-gcr",
+            path="mirror",
+            value=c.settings["mirror"],
+            why=f"{host} is an older name of a repository in Artifact Registry; under this name the stack's nodes "
+            "would get no right to pull",
+            allowed=f"LOCATION{_ARTIFACT_REGISTRY}/PROJECT/REPOSITORY",
+            remedy=f"write {'/'.join((address, *path[1:]))}",
+            source="Artifact Registry docs, transition from Container Registry",
+        )
+
+
+CHECKS = (stack_name, project, bucket, mirror, digests)

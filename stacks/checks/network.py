@@ -9,6 +9,7 @@ from itertools import combinations
 
 from stacks.checks.candidate import Candidate
 from stacks.problems import Problem
+from stacks.wording import some
 
 __all__ = ["CHECKS"]
 
@@ -124,7 +125,7 @@ def nodes_range(c: Candidate) -> Iterator[Problem]:
             rule="nodes-range",
             path="network.nodes_cidr",
             value=str(network),
-            why=f"{nodes} nodes with surge do not fit {usable} usable addresses",
+            why=f"{nodes} nodes with surge do not fit {some(usable, 'usable address')}",
             allowed=f"/{32 - math.ceil(math.log2(nodes + 4))} or larger",
             remedy="widen the range",
             source="VPC docs, reserved addresses of a subnet",
@@ -139,7 +140,7 @@ def services_range(c: Candidate) -> Iterator[Problem]:
             rule="services-range",
             path="network.services_cidr",
             value=str(network),
-            why=f"{network.num_addresses} addresses do not last for the services of GKE and of the stack",
+            why=f"{some(network.num_addresses, 'address')} will not do for the services of GKE and of the stack",
             allowed=f"/{_SMALLEST_SERVICES_PREFIX} or larger",
             remedy="widen the range; it cannot be changed later",
             source="GKE docs, VPC-native clusters; the limit is ours",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from stacks.checks.candidate import Candidate
 from stacks.problems import Problem
 from stacks.spec import Bucket
+from stacks.wording import some
 
 __all__ = ["CHECKS"]
 
@@ -35,8 +36,8 @@ def tensor_parallel(c: Candidate) -> Iterator[Problem]:
             rule="replica-spans-nodes",
             path="serving.shape.tensor_parallel",
             value=tp,
-            why=f"a replica of {tp} GPUs does not fit one {c.rows.hardware.machine_type} ({gpus}); replicas over "
-            "several nodes need a LeaderWorkerSet, which this release does not render",
+            why=f"a replica of {some(tp, 'GPU')} does not fit one {c.rows.hardware.machine_type} ({gpus}); replicas "
+            "over several nodes need a LeaderWorkerSet, which this release does not render",
             allowed=f"up to {gpus}",
             remedy="lower tensor_parallel or choose a machine type with more GPUs",
             source=c.rows.hardware.gpu.source,
@@ -67,6 +68,8 @@ def weights_named(c: Candidate) -> Iterator[Problem]:
     wanted = c.overrides.get("model", {})
     if not {"name", "checkpoint"} & wanted.keys() or {"prefix", "repository"} & wanted.get("weights", {}).keys():
         return
+    if any(path.startswith("model.weights") for path in c.set_aside):
+        return  # named, but wrongly, which has been said
     key = "checkpoint" if "checkpoint" in wanted else "name"
     weights = c.preset.model.weights
     place = f"{weights.bucket}/{weights.prefix}" if isinstance(weights, Bucket) else weights.repository
@@ -148,35 +151,6 @@ def moe_backend(c: Candidate) -> Iterator[Problem]:
         )
 
 
-def speculation(c: Candidate) -> Iterator[Problem]:
-    """The drafter's block and the engine's batch must agree."""
-    speculation, drafter, engine = c.preset.serving.speculation, c.rows.drafter, c.preset.serving.engine
-    if speculation is None or drafter is None:
-        return
-    if speculation.tokens > drafter.max_speculative_tokens:
-        yield Problem(
-            rule="speculative-tokens",
-            path="serving.speculation.tokens",
-            value=speculation.tokens,
-            why=f"the drafter was trained for at most {drafter.max_speculative_tokens} tokens a step",
-            allowed=f"1 to {drafter.max_speculative_tokens}",
-            remedy="lower it",
-            source=drafter.source,
-        )
-    needed = engine.max_sequences * (speculation.tokens + 1)
-    if engine.batched_tokens < needed:
-        yield Problem(
-            rule="speculative-batch",
-            path="serving.engine.batched_tokens",
-            value=engine.batched_tokens,
-            why=f"with {speculation.tokens} drafted tokens, {engine.max_sequences} sequences take {needed} tokens a "
-            "step; the engine would silently run fewer sequences",
-            allowed=f">= {needed}",
-            remedy="raise batched_tokens or lower max_sequences",
-            source="vLLM 0.33.0: active sequences are cut to batched tokens / (speculative tokens + 1)",
-        )
-
-
 def batch(c: Candidate) -> Iterator[Problem]:
     """Each running sequence takes at least one token of a step."""
     engine = c.preset.serving.engine
@@ -185,7 +159,7 @@ def batch(c: Candidate) -> Iterator[Problem]:
             rule="batched-tokens",
             path="serving.engine.batched_tokens",
             value=engine.batched_tokens,
-            why=f"{engine.max_sequences} running sequences decode one token each per step; "
+            why=f"{some(engine.max_sequences, 'running sequence')} can decode one token each per step; "
             "the engine refuses a smaller budget",
             allowed=f">= {engine.max_sequences}",
             remedy="raise batched_tokens or lower max_sequences",
@@ -262,7 +236,6 @@ CHECKS = (
     precision_on_gpu,
     nvfp4_experts,
     moe_backend,
-    speculation,
     batch,
     gateway,
     scorers,

@@ -24,9 +24,7 @@ def test_the_shipped_stack() -> None:
     spec = resolve("g4", pulumi_config(read_stack_file(stack_file("g4"))), where=WHERE, applying=False)
     assert (spec.name, spec.prefix, spec.settings.zone) == ("g4", "beamline-g4", "us-central1-b")
     assert [(p.rule, p.path) for p in spec.problems] == [
-        ("unresolved-image", "images.engine"),
-        ("unresolved-image", "images.router"),
-        ("unresolved-image", "images.weights"),
+        ("unresolved-image", "images"),
         ("placeholder-bucket", "model.weights.bucket"),
         ("placeholder-project", "project"),
     ]
@@ -128,3 +126,17 @@ def test_a_stack_of_another_folder(tmp_path: Path) -> None:
         ("yaml", "helper-images.yaml"),
         ("unknown-preset", "preset"),
     ]
+
+
+@pytest.mark.parametrize(("key", "guess"), [("servin", "serving"), ("descripton", None), ("evidenc", None)])
+def test_an_unknown_section_is_offered_what_a_stack_file_may_override(key: str, guess: str | None) -> None:
+    """What only a preset may say about itself is neither listed nor guessed, with a sound preset or an unknown one."""
+    for preset in ("g4-llmd", "nowhere"):
+        config = pulumi_config(SOUND | {"preset": preset, "overrides": {key: 1}})
+        with pytest.raises(ProblemsFound) as found:
+            resolve("g4", config, where=WHERE, applying=False)
+        (problem,) = [p for p in found.value.problems if p.rule == "unknown-key"]
+        assert problem.allowed == (
+            "accelerator_pool, cluster, model, monitoring, network, production, serving, system_pool"
+        )
+        assert problem.remedy == (f"rename it to {guess!r}" if guess else "remove it or use one of the allowed keys")
