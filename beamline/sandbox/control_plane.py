@@ -26,6 +26,7 @@ __all__ = ["ensure_running", "running", "stop_all", "tail"]
 
 _READY_LIMIT_S = 120.0
 _POLL_S = 0.1
+_TAIL_LINES = 10
 _PORT_TRIES = 3
 _STOP_GRACE_S = 3.0  # the API server waits for its watchers, who are being ended too
 
@@ -95,7 +96,9 @@ def _start(home: Home, record: Record, tools: Mapping[str, Path], report: Report
             record.save(home)
         for component in wave:
             _wait(component, home, record)
-    _allow_critical_pods(KubernetesApi(home, record))
+    api = KubernetesApi(home, record)
+    _allow_critical_pods(api)
+    _wait_for_controllers(api, home)
     return record
 
 
@@ -110,15 +113,12 @@ def _wait(component: Component, home: Home, record: Record) -> None:
             session.headers["Authorization"] = f"Bearer {token}"
         while not _answers(session, component, home):
             if not alive(_started(record, component.name)):
-                raise _DiedError(component.name, tail(log, 10))
+                raise _DiedError(component.name, tail(log, _TAIL_LINES))
             if time.monotonic() > deadline:
-                raise EnvironmentProblem(
-                    f"{component.name} was not ready after {_READY_LIMIT_S:.0f} s; the end of {log}:\n"
-                    + "\n".join(f"  {line}" for line in tail(log, 10))
-                )
+                raise _late(component.name, home)
             time.sleep(_POLL_S)
         if not alive(_started(record, component.name)):
-            raise _DiedError(component.name, tail(log, 10))
+            raise _DiedError(component.name, tail(log, _TAIL_LINES))
 
 
 def _answers(session: requests.Session, component: Component, home: Home) -> bool:
@@ -128,6 +128,21 @@ def _answers(session: requests.Session, component: Component, home: Home) -> boo
         return session.get(component.ready_url, timeout=5, verify=str(home.ca_file)).ok
     except (requests.RequestException, OSError):  # OSError: the certificate is not made yet
         return False
+
+
+def _wait_for_controllers(api: KubernetesApi, home: Home) -> None:
+    """Wait until the controllers work, not only answer: without its service account no pod can be made."""
+    deadline = time.monotonic() + _READY_LIMIT_S
+    while api.find("v1", "ServiceAccount", "default", "default") is None:
+        if time.monotonic() > deadline:
+            raise _late("kube-controller-manager", home)
+        time.sleep(_POLL_S)
+
+
+def _late(component: str, home: Home) -> EnvironmentProblem:
+    log = home.logs / f"{component}.log"
+    lines = "\n".join(f"  {line}" for line in tail(log, _TAIL_LINES))
+    return EnvironmentProblem(f"{component} was not ready after {_READY_LIMIT_S:.0f} s; the end of {log}:\n{lines}")
 
 
 def _allow_critical_pods(api: KubernetesApi) -> None:
@@ -159,7 +174,7 @@ def _started(record: Record, name: str) -> Started:
 
 def _explain(home: Home, component: str, lines: Sequence[str], *, port_taken: bool) -> EnvironmentProblem:
     remedy = (
-        "end the program that took the port, or remove the sandbox with `beamline sandbox down` and start it again"
+        f"end the program that took the port, or give the sandbox up: `beamline sandbox down {home.name} --force`"
         if port_taken
         else f"the whole log is {home.logs / f'{component}.log'}"
     )

@@ -90,7 +90,7 @@ def up(
         if not engine_state.exists(home):
             _ask(home, "stack", "select", name, "--create")
         inputs = project.fingerprint(home, name, program)
-        if not record.applied:
+        if not record.applied or engine_state.interrupted(home):
             _recover(home, record, report)
         if record.applied == inputs:
             run = _apply_again(home, record, report)
@@ -157,6 +157,7 @@ def _open(home: Home, time_scale: float) -> Record:
 
 def _existing(home: Home) -> Record:
     record = Record.load(home)
+    _end_strays(home, record)
     if record is None:
         raise EnvironmentProblem(f"there is no sandbox {home.name}; `beamline sandbox up {home.name}` makes one")
     return record

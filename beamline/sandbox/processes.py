@@ -25,6 +25,9 @@ MARKER = "BEAMLINE_SANDBOX_PROCESS"
 _CLOCK_STEP_S = 2.0
 """psutil derives the creation time from the system clock; a clock correction moves it a little."""
 
+_children: set[int] = set()
+"""Processes started by this one; of others, nobody here may ask how they ended."""
+
 
 @dataclass(frozen=True)
 class Started:
@@ -47,6 +50,7 @@ def start(argv: list[str], *, folder: Path, log: Path, environment: Mapping[str,
         (os.POSIX_SPAWN_DUP2, 1, 2),
     ]
     pid = os.posix_spawn(argv[0], argv, environ, file_actions=actions, setsid=True)
+    _children.add(pid)
     return Started(pid, psutil.Process(pid).create_time())
 
 
@@ -97,8 +101,9 @@ def _wait(processes: list[Started], limit_s: float) -> list[Started]:
 
 
 def _process(started: Started) -> psutil.Process | None:
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(started.pid, os.WNOHANG)  # a dead child of ours stays a zombie until asked for
+    if started.pid in _children:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(started.pid, os.WNOHANG)  # a dead child of ours stays a zombie until asked for
     try:
         process = psutil.Process(started.pid)
         same = abs(process.create_time() - started.created_s) < _CLOCK_STEP_S

@@ -13,7 +13,6 @@ from dataclasses import replace
 from beamline.sandbox.diagnosis import SELECTS_NOTHING, WITHOUT_ENDPOINTS, diagnose
 from beamline.sandbox.kubernetes_api import KubernetesApi
 from beamline.sandbox.progress import Progress, Report
-from beamline.sandbox.pulumi_runs import Run
 from beamline.sandbox.references import missing_references
 from beamline.sandbox.standstill import Standstill
 from stacks.problems import Problem, ProblemsFound
@@ -37,7 +36,7 @@ def settled(api: KubernetesApi, time_scale: float, report: Report) -> list[Probl
         found = diagnose(api)
         missed = _missed(api, found)
         hopeless = any(problem.rule == SELECTS_NOTHING for problem in missed)
-        if missed and (hopeless or not standstill.keep_waiting(Run())):
+        if missed and (hopeless or not standstill.keep_waiting()):
             raise ProblemsFound(found)
         if not missed:
             return [*(replace(problem, severity="warning") for problem in found), *missing_references(api)]

@@ -36,9 +36,14 @@ class Standstill:
         self._seen = ""
         self._since = self._looked = time.monotonic()
 
-    def keep_waiting(self, run: Run) -> bool:
-        """Return False once nothing has changed for the whole patience and the cluster has errors to show."""
+    def keep_waiting(self, run: Run | None = None) -> bool:
+        """Return False once nothing has changed for the whole patience and the cluster has errors to show.
+
+        ``run`` is the engine run that is waited for. Until it changes something, the errors are those of before.
+        """
         now = time.monotonic()
+        if run is not None and not run.steps:
+            self._since = now
         if now - self._looked < _LOOK_EVERY_S:
             return True
         self._looked = now
@@ -54,11 +59,11 @@ class Standstill:
         self._since = now
         return not has_errors(self.problems)
 
-    def _picture(self, run: Run) -> str:
+    def _picture(self, run: Run | None) -> str:
         """Return what would change if anything moved: engine events, nodes and pods."""
         nodes = [_moving(node) for node in self._api.items("/api/v1/nodes")]
         pods = [_moving(pod) for pod in self._api.items("/api/v1/pods")]
-        return json.dumps([run.resource_events, nodes, pods])
+        return json.dumps([run.resource_events if run else 0, nodes, pods])
 
 
 def _moving(item: Object) -> list[object]:

@@ -47,22 +47,24 @@ def api(home: Home, plane: Record) -> KubernetesApi:
     return api
 
 
-def _create_node(api: KubernetesApi, name: str, capacity: dict[str, str], **seconds: int) -> None:
+def _create_node(api: KubernetesApi, name: str, capacity: dict[str, str], **seconds: int) -> Object:
     annotations = {f"sandbox.beamline.dev/{key.replace('_', '-')}": str(value) for key, value in seconds.items()}
     annotations |= {f"sandbox.beamline.dev/{key}": json.dumps(capacity) for key in ("capacity", "allocatable")}
-    api.post(
-        "/api/v1/nodes", {"metadata": {"name": name, "annotations": {"kwok.x-k8s.io/node": "fake", **annotations}}}
-    )
+    metadata = {"name": name, "annotations": {"kwok.x-k8s.io/node": "fake", **annotations}}
+    return api.post("/api/v1/nodes", {"metadata": metadata})
 
 
-def _states(api: KubernetesApi, path: str, name: str, state: Callable[[Object], Any], last: Any) -> list[Any]:
-    """Watch one object until it reaches the state ``last``; return the different states it went through."""
-    query = f"watch=1&timeoutSeconds=60&fieldSelector=metadata.name={name}"
-    seen: list[Any] = []
-    with api._session.get(f"{api._base}{path}?{query}", stream=True, timeout=90) as stream:
+def _states(api: KubernetesApi, path: str, created: Object, state: Callable[[Object], Any], last: Any) -> list[Any]:
+    """Watch an object from its creation until it reaches the state ``last``; return the states it went through."""
+    metadata = created["metadata"]
+    query = f"watch=1&timeoutSeconds=60&resourceVersion={metadata['resourceVersion']}"
+    seen = [state(created)]
+    with api._session.get(
+        f"{api._base}{path}?{query}&fieldSelector=metadata.name={metadata['name']}", stream=True, timeout=90
+    ) as stream:
         for line in stream.iter_lines():
             now = state(json.loads(line)["object"])
-            if not seen or seen[-1] != now:
+            if seen[-1] != now:
                 seen.append(now)
             if now == last:
                 break
@@ -86,8 +88,8 @@ def _pod_state(pod: Object) -> str:
     return "Ready" if conditions["Ready"] == "True" else "Running"
 
 
-def _create_pod(api: KubernetesApi, name: str, spec: Object, namespace: str = "default") -> None:
-    api.post(f"/api/v1/namespaces/{namespace}/pods", {"metadata": {"name": name}, "spec": spec})
+def _create_pod(api: KubernetesApi, name: str, spec: Object, namespace: str = "default") -> Object:
+    return api.post(f"/api/v1/namespaces/{namespace}/pods", {"metadata": {"name": name}, "spec": spec})
 
 
 def test_every_server_listens_on_loopback_only(home: Home, plane: Record) -> None:
@@ -114,14 +116,14 @@ def test_tokens_are_the_owners_and_in_no_command_line_or_log(home: Home, plane: 
 
 def test_a_node_boots_and_then_gets_its_gpus(api: KubernetesApi) -> None:
     """In that order, however short the scaled times: nvidia.com/gpu is absent until the driver is installed."""
-    _create_node(api, "gpu-1", _GPU_NODE, boot_s=1200, driver_s=1200)
-    seen = _states(api, "/api/v1/nodes", "gpu-1", _node_state, (True, "8"))
+    created = _create_node(api, "gpu-1", _GPU_NODE, boot_s=1200, driver_s=1200)
+    seen = _states(api, "/api/v1/nodes", created, _node_state, (True, "8"))
     assert seen == [(False, None), (True, None), (True, "8")]
 
 
 def test_a_cpu_node_has_no_driver_to_wait_for(api: KubernetesApi) -> None:
-    _create_node(api, "cpu-0", {"cpu": "8", "memory": "32Gi", "pods": "110"}, boot_s=0)
-    assert _states(api, "/api/v1/nodes", "cpu-0", _node_state, (True, None))[-1] == (True, None)
+    created = _create_node(api, "cpu-0", {"cpu": "8", "memory": "32Gi", "pods": "110"}, boot_s=0)
+    assert _states(api, "/api/v1/nodes", created, _node_state, (True, None)) == [(False, None), (True, None)]
 
 
 def test_a_pod_with_a_startup_probe_loads_before_it_is_ready(api: KubernetesApi) -> None:
@@ -136,8 +138,8 @@ def test_a_pod_with_a_startup_probe_loads_before_it_is_ready(api: KubernetesApi)
             {"name": "vllm", "image": "x:1", "startupProbe": probe, "resources": {"limits": {"nvidia.com/gpu": "8"}}}
         ],
     }
-    _create_pod(api, "vllm", spec)
-    seen = _states(api, "/api/v1/namespaces/default/pods", "vllm", _pod_state, "Ready")
+    created = _create_pod(api, "vllm", spec)
+    seen = _states(api, "/api/v1/namespaces/default/pods", created, _pod_state, "Ready")
     assert seen == ["Pending", "PodInitializing", "Running", "Ready"]
     pod = api.get("/api/v1/namespaces/default/pods/vllm")
     statuses = pod["status"]["initContainerStatuses"]
@@ -145,21 +147,22 @@ def test_a_pod_with_a_startup_probe_loads_before_it_is_ready(api: KubernetesApi)
     assert pod["status"]["podIP"].startswith("10.")
 
 
-def test_a_job_completes_and_its_pods_go_with_it(api: KubernetesApi) -> None:
+def test_a_job_completes(api: KubernetesApi) -> None:
     template = {"spec": {**_POD, "restartPolicy": "Never"}}
     jobs = "/apis/batch/v1/namespaces/default/jobs"
-    api.post(jobs, {"metadata": {"name": "seed"}, "spec": {"template": template}})
-    assert _states(api, jobs, "seed", lambda job: job["status"].get("succeeded"), 1)[-1] == 1
+    created = api.post(jobs, {"metadata": {"name": "seed"}, "spec": {"template": template}})
+    assert _states(api, jobs, created, lambda job: job["status"].get("succeeded"), 1) == [None, 1]
 
 
 def test_a_deleted_pod_with_a_finalizer_ends_and_waits_for_it(api: KubernetesApi) -> None:
     """So a Job that is deleted while its pods run can account for them."""
     pods = "/api/v1/namespaces/default/pods"
     metadata = {"name": "held", "finalizers": ["example.test/accounting"]}
-    api.post(pods, {"metadata": metadata, "spec": {**_POD, "terminationGracePeriodSeconds": 600}})
-    _states(api, pods, "held", _pod_state, "Ready")
+    created = api.post(pods, {"metadata": metadata, "spec": {**_POD, "terminationGracePeriodSeconds": 600}})
+    _states(api, pods, created, _pod_state, "Ready")
     api._session.delete(f"{api._base}{pods}/held").raise_for_status()
-    assert _states(api, pods, "held", lambda pod: pod["status"]["phase"], "Failed")[-1] == "Failed"
+    phases = _states(api, pods, created, lambda pod: pod["status"]["phase"], "Failed")
+    assert phases == ["Pending", "Running", "Failed"]
     api._session.patch(
         f"{api._base}{pods}/held",
         data=json.dumps({"metadata": {"finalizers": None}}),

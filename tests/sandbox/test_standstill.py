@@ -13,6 +13,10 @@ from tests.sandbox.clusters import Cluster, pod
 _STUCK = pod("vllm", ("PodScheduled", "False", "0/1 nodes are available"))
 
 
+def _changing() -> Run:
+    return Run(steps={"urn:pulumi:g4::beamline::kubernetes:apps/v1:Deployment::vllm": ("update", ())})
+
+
 class _Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
@@ -37,18 +41,18 @@ def test_patience_is_two_simulated_hours_and_at_least_half_a_minute(
 ) -> None:
     """Looked at every other second, and first after two."""
     watch = Standstill(Cluster(_STUCK), time_scale)
-    assert clock.seconds_until_given_up(watch, Run()) == want
+    assert clock.seconds_until_given_up(watch, _changing()) == want
     assert [problem.why for problem in watch.problems] == ["0/1 nodes are available"]
 
 
 def test_a_healthy_cluster_is_waited_for_without_end(clock: _Clock) -> None:
     """What is missing may be no workload; then the engine's own time-out decides."""
     watch = Standstill(Cluster(pod("vllm", ("Ready", "True", ""))), 600.0)
-    assert clock.seconds_until_given_up(watch, Run()) is None
+    assert clock.seconds_until_given_up(watch, _changing()) is None
 
 
 def test_every_move_starts_the_patience_again(clock: _Clock) -> None:
-    cluster, run = Cluster(_STUCK), Run()
+    cluster, run = Cluster(_STUCK), _changing()
     watch = Standstill(cluster, 600.0)
     assert clock.seconds_until_given_up(watch, run, limit=30) is None
     run.resource_events += 1
@@ -58,9 +62,18 @@ def test_every_move_starts_the_patience_again(clock: _Clock) -> None:
     assert clock.seconds_until_given_up(watch, run) is not None
 
 
+def test_errors_of_before_do_not_count_until_the_engine_changes_something(clock: _Clock) -> None:
+    """The cluster may stand broken from the last apply, which this one is to put right."""
+    run = Run(resource_events=3)
+    watch = Standstill(Cluster(_STUCK), 600.0)
+    assert clock.seconds_until_given_up(watch, run) is None
+    run.steps = _changing().steps
+    assert clock.seconds_until_given_up(watch, run) is not None
+
+
 def test_an_api_server_that_is_away_is_the_engines_to_report(clock: _Clock) -> None:
     class Away(Cluster):
         def items(self, path: str, **_query: str) -> list[dict[str, object]]:
             raise EnvironmentProblem(path)
 
-    assert clock.seconds_until_given_up(Standstill(Away(), 600.0), Run(), limit=200) is None
+    assert clock.seconds_until_given_up(Standstill(Away(), 600.0), _changing(), limit=200) is None
