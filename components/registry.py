@@ -4,7 +4,6 @@ Repository names: https://cloud.google.com/artifact-registry/docs/docker/names
 """
 
 from components.cluster import ArtifactRegistry
-from stacks import Problem, ProblemsFound
 
 __all__ = ["artifact_registry"]
 
@@ -14,7 +13,7 @@ _HOST_END = "-docker.pkg.dev"
 def artifact_registry(mirror: str | None) -> ArtifactRegistry | None:
     """Return the repository a mirror is in, ``None`` for any other registry.
 
-    Raises ``ProblemsFound`` if the mirror names Artifact Registry but no repository in it.
+    Raises ``ValueError`` for Artifact Registry without a repository, which a checked stack never has.
     """
     host, *path = (mirror or "").split("/")
     if not host.endswith(_HOST_END):
@@ -22,16 +21,4 @@ def artifact_registry(mirror: str | None) -> ArtifactRegistry | None:
     match path:
         case [project, repository, *_]:
             return {"project": project, "location": host.removesuffix(_HOST_END), "repository": repository}
-    raise ProblemsFound(
-        [
-            Problem(
-                rule="mirror-repository",
-                path="mirror",
-                value=mirror,
-                why="images of Artifact Registry are in a repository, and this names none",
-                allowed=f"LOCATION{_HOST_END}/PROJECT/REPOSITORY",
-                remedy="name the repository",
-                source="Artifact Registry docs, repository and image names",
-            )
-        ]
-    )
+    raise ValueError(f"{mirror!r} names no repository of Artifact Registry")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from beamline.engine import Graph, Resource
+from components.registry import artifact_registry
 from stacks import ProblemsFound
 from tests.components.plans import STACK, named, plan
 
@@ -114,6 +115,8 @@ def test_a_mirror_without_a_repository_is_a_problem() -> None:
         plan("g4-llmd", mirror="europe-west4-docker.pkg.dev/my-registry")
     errors = [problem for problem in caught.value.problems if problem.severity == "error"]
     assert [(problem.rule, problem.path) for problem in errors] == [("mirror-repository", "mirror")]
+    with pytest.raises(ValueError, match="names no repository"):
+        artifact_registry("europe-west4-docker.pkg.dev/my-registry")
 
 
 def waits(graph: Graph) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
