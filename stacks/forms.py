@@ -174,8 +174,9 @@ Taint = Annotated[
 BucketName = Annotated[
     str,
     Form(
-        r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]",
-        "a bucket's name: 3 to 63 lower-case letters, digits, dots, hyphens and underscores",
+        r"(?![0-9]+(\.[0-9]+){3}$)(?!.*(\.\.|\.-|-\.))[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]",
+        "a bucket's name: 3 to 63 lower-case letters, digits, dots, hyphens and underscores, no dot beside another dot "
+        "or a hyphen, not an IP address",
         (
             (r"gs://.*", "leave gs:// out; the path inside the bucket goes into prefix"),
             (r".*/.*", "the path inside the bucket goes into prefix"),

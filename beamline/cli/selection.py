@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 
 from beamline.cli.changes import Change, apply
 from beamline.cli.completion import stack_names
+from stacks.checks.launch import STACK_NAME
 from stacks.cloud import PLACEHOLDER_PROJECT
 from stacks.preset_files import preset_names
 from stacks.problems import Problem, ProblemsFound
@@ -59,9 +62,17 @@ def select(asked: str, changes: Sequence[Change] = ()) -> Selection:
 
 
 def select_preset(name: str, changes: Sequence[Change] = ()) -> Selection:
-    """Return a preset as a stack of the same name, with placeholder settings."""
+    """Return a preset as a stack of the same name where that can be one, with placeholder settings."""
     settings = {f"{NAMESPACE}:{key}": value for key, value in {"preset": name, **_PLACEHOLDERS}.items()}
-    return _changed(Selection(name, settings, f"preset {name}"), changes)
+    return _changed(Selection(_stack_of(name), settings, f"preset {name}"), changes)
+
+
+def _stack_of(preset: str) -> str:
+    """Return the name a preset's stack has: its own, or a short one that no other preset's stack has."""
+    if STACK_NAME.fullmatch(preset):
+        return preset
+    start = re.sub("[^a-z0-9]+", "-", preset.lower())[:8].strip("-")
+    return f"{start if start[:1].isalpha() else 'p'}-{hashlib.sha256(preset.encode()).hexdigest()[:4]}"
 
 
 def stack_name(asked: str) -> str:

@@ -15,6 +15,8 @@ __all__ = ["CHECKS"]
 _UPGRADE_WAITS_S = 3600
 _CUDA_MIB = 512
 """Driver and CUDA context of one process on a GPU."""
+_ACTIVATION_BYTES = 2
+"""Between layers, activations are bf16 whatever the weights are."""
 NODE_RESERVE_GIB = 8
 """Host memory left for what else runs on a GPU node: seeding, device plugin, metrics agents."""
 
@@ -58,6 +60,25 @@ def gpu_memory_free(c: Candidate) -> Iterator[Problem]:
             allowed=f"up to {highest:g}",
             remedy="lower it",
             source=f"vLLM checks free memory at start; that CUDA takes up to {_CUDA_MIB} MiB is assumed",
+        )
+
+
+def step_fits(c: Candidate) -> Iterator[Problem]:
+    """Whatever the engine does, a step's tokens lie twice in GPU memory: a layer's input and the sum passing by it."""
+    tokens, engine = c.preset.serving.engine.batched_tokens, c.rows.engine
+    bytes_per_token = 2 * _ACTIVATION_BYTES * c.rows.model.architecture.hidden_size
+    most = int(engine.memory.overhead_gb_per_gpu * GB / bytes_per_token)
+    if tokens > most:
+        yield Problem(
+            rule="batched-tokens-memory",
+            path="serving.engine.batched_tokens",
+            value=tokens,
+            why=f"a step of that many tokens takes {tokens * bytes_per_token / GB:.1f} GB of each GPU, or more, and "
+            f"{engine.memory.overhead_gb_per_gpu:g} GB are left beside weights and KV cache; the engine runs out of "
+            "memory at start",
+            allowed=f"up to {most}",
+            remedy="lower it; longer prompts are taken in chunks",
+            source=f"derived: 2 x hidden size x {_ACTIVATION_BYTES} bytes a token; {engine.memory.source}",
         )
 
 
@@ -190,4 +211,4 @@ def router_fits(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (weights_fit, gpu_memory_free, context_fits, nodes, host_memory, local_ssd, drain, router_fits)
+CHECKS = (weights_fit, gpu_memory_free, step_fits, context_fits, nodes, host_memory, local_ssd, drain, router_fits)

@@ -11,7 +11,7 @@ from stacks.problems import Problem, Severity
 from stacks.spec import Bucket
 from stacks.wording import of
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "STACK_NAME"]
 
 _LONGEST_NAME = 30 - len("beamline-") - len("-weights")
 """Google's limit for a service account id, less what the stack puts around its own name."""
@@ -19,12 +19,12 @@ _ARTIFACT_REGISTRY = "-docker.pkg.dev"
 _CONTAINER_REGISTRY = {"gcr.io": "us", "us.gcr.io": "us", "eu.gcr.io": "europe", "asia.gcr.io": "asia"}
 """Container Registry's hosts, and where Artifact Registry keeps the repository of the same name."""
 _PROJECT_AND_REPOSITORY = 2
-_STACK_NAME = re.compile(rf"[a-z]([a-z0-9-]{{0,{_LONGEST_NAME - 2}}}[a-z0-9])?")
+STACK_NAME = re.compile(rf"[a-z]([a-z0-9-]{{0,{_LONGEST_NAME - 2}}}[a-z0-9])?")
 
 
 def stack_name(c: Candidate) -> Iterator[Problem]:
     """The stack's name is part of every resource name, and service account ids end at 30 characters."""
-    if not _STACK_NAME.fullmatch(c.stack):
+    if not STACK_NAME.fullmatch(c.stack):
         yield Problem(
             rule="stack-name",
             path="stack",

@@ -44,7 +44,7 @@ def test_a_render_says_what_it_wrote(tmp_path: Path) -> None:
 
 def test_json_and_text_tell_the_same_problems() -> None:
     told = [Problem(**problem) for problem in run("plan", MISTAKES, "--json").json()["problems"]]
-    assert run("plan", MISTAKES).stdout == f"mistakes: 5 errors, 3 notes\n\n{to_text(told)}\n"
+    assert run("plan", MISTAKES).stdout == f"mistakes: 5 errors, 1 note\n\n{to_text(told)}\n"
 
 
 def test_plan_has_exactly_the_keys_it_promises() -> None:
