@@ -229,6 +229,7 @@ class EngineOffload(Sourced):
     """How an engine moves KV cache out of GPU memory."""
 
     blocks_per_chunk: Positive = Field(description="GPU blocks that move together to the host tier.")
+    proven_host_tier_gib: Positive = Field(description="Largest host tier of one replica that a public run reports.")
 
 
 class EngineRow(Sourced):

@@ -192,9 +192,9 @@ def _show_up(result: UpResult) -> None:
         table(("output", "value"), rows),
         *([heading("warnings"), said(to_text(result.warnings))] if result.warnings else []),
         heading("look at it"),
-        said(f"beamline sandbox status {result.name}"),
-        said(f"beamline sandbox shell {result.name} -- kubectl get pods -A"),
-        said(f"beamline sandbox down {result.name}"),
+        said(f".venv/bin/beamline sandbox status {result.name}"),
+        said(f".venv/bin/beamline sandbox shell {result.name} -- kubectl get pods -A"),
+        said(f".venv/bin/beamline sandbox down {result.name}"),
     )
 
 

@@ -158,6 +158,23 @@ def host_memory(c: Candidate) -> Iterator[Problem]:
     )
 
 
+def host_tier_size(c: Candidate) -> Iterator[Problem]:
+    """A host tier is pinned memory, and pinning a lot of it has failed on some hosts."""
+    offload, proven = c.preset.serving.kv_cache.offload, c.rows.engine.offload.proven_host_tier_gib
+    if offload.kind == "host_dram" and offload.gib_per_replica > proven:
+        yield Problem(
+            rule="host-tier-unproven",
+            path="serving.kv_cache.offload.gib_per_replica",
+            value=offload.gib_per_replica,
+            why=f"{proven} GiB is the largest host tier of a replica that a public run reports; pinning more has "
+            "failed on some hosts, at the engine's start or in silence",
+            allowed=f"any size that fits; up to {proven} is proven",
+            remedy="stay within the proven size, or try the larger one on a node before you rely on it",
+            source=c.rows.engine.offload.source,
+            severity="warning",
+        )
+
+
 def local_ssd(c: Candidate) -> Iterator[Problem]:
     """Weights, caches and the SSD tier share the node's local SSD; a full disk evicts the server."""
     per_node = min(c.derived.replicas_per_node, c.preset.serving.shape.replicas)
@@ -211,4 +228,15 @@ def router_fits(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (weights_fit, gpu_memory_free, step_fits, context_fits, nodes, host_memory, local_ssd, drain, router_fits)
+CHECKS = (
+    weights_fit,
+    gpu_memory_free,
+    step_fits,
+    context_fits,
+    nodes,
+    host_memory,
+    host_tier_size,
+    local_ssd,
+    drain,
+    router_fits,
+)

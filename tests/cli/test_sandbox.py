@@ -108,9 +108,9 @@ def test_up_shows_outputs_warnings_and_the_way_on(asked: list[Any]) -> None:
         "  remedy:  wait\n"
         "\n"
         "look at it\n"
-        "beamline sandbox status g4\n"
-        "beamline sandbox shell g4 -- kubectl get pods -A\n"
-        "beamline sandbox down g4\n"
+        ".venv/bin/beamline sandbox status g4\n"
+        ".venv/bin/beamline sandbox shell g4 -- kubectl get pods -A\n"
+        ".venv/bin/beamline sandbox down g4\n"
     )
     assert [(name, file, config["beamline:preset"]) for _, name, file, config in asked] == [
         ("g4", "Pulumi.g4.yaml", "g4-llmd")

@@ -7,7 +7,7 @@ user's project held before.
 
 import re
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 from typing_extensions import override
 
@@ -99,7 +99,6 @@ class _Member(Kind):
     shared = True
     create_s, delete_s = 5, 5
     computed = ("etag",)
-    resource_key: ClassVar[str]
 
     @override
     def identify(self, inputs: Inputs, simulation: Simulation) -> Identity:
