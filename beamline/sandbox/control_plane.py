@@ -20,9 +20,9 @@ from beamline.sandbox.kubernetes_api import KubernetesApi, NotFoundError
 from beamline.sandbox.ports import LOOPBACK, free_ports
 from beamline.sandbox.processes import Started, alive, marked, start, stop
 from beamline.sandbox.progress import Progress, Report, silent
-from stacks.problems import EnvironmentProblem
+from stacks.problems import EnvironmentProblem, Problem
 
-__all__ = ["ensure_running", "running", "stop_all", "tail"]
+__all__ = ["ended", "ensure_running", "running", "stop_all", "tail"]
 
 _READY_LIMIT_S = 120.0
 _POLL_S = 0.1
@@ -42,6 +42,21 @@ class _DiedError(Exception):
 def running(record: Record) -> dict[str, bool]:
     """Tell for each recorded server whether it still runs."""
     return {name: alive(_started(record, name)) for name in record.processes}
+
+
+def ended(home: Home, record: Record) -> list[Problem]:
+    """Return one problem for each recorded server that runs no more: what waits for it waits in vain."""
+    return [
+        Problem(
+            rule="sandbox-server",
+            path=f"sandbox.{name}",
+            why=f"the sandbox's {name} has ended, and the engine would wait in vain for its work",
+            remedy=f"see why in {home.logs / name}.log, then run the command again: it starts what is missing",
+            source="beamline sandbox",
+        )
+        for name, runs in running(record).items()
+        if not runs
+    ]
 
 
 def ensure_running(home: Home, record: Record, tools: Mapping[str, Path], report: Report = silent) -> Record:

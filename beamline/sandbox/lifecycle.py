@@ -181,12 +181,13 @@ def _apply(home: Home, record: Record, report: Report) -> pulumi_runs.Run:
         *("up", "--yes", "--skip-preview", *stack),
         report=report,
         total=len(preview.steps),
-        keep_waiting=standstill.keep_waiting,
+        keep_waiting=lambda run: not control_plane.ended(home, record) and standstill.keep_waiting(run),
     )
     if run.code != 0:
         # Once interrupted, the engine only tells that it was; the reasons were collected before.
         engine = [] if run.interrupted else error_problems(home, run, "up")
-        raise ProblemsFound([*engine, *(standstill.problems or diagnose(KubernetesApi(home, record)))])
+        reasons = control_plane.ended(home, record) or standstill.problems or diagnose(KubernetesApi(home, record))
+        raise ProblemsFound([*engine, *reasons])
     return run
 
 
@@ -223,9 +224,17 @@ def _destroy(home: Home, record: Record, report: Report) -> tuple[int, bool]:
         if engine_state.interrupted(home):
             _recover(home, record, report)
         _ask(home, "state", "unprotect", "--all", "--yes", *stack)
-        run = pulumi_runs.run(home, "destroy", "destroy", "--yes", "--skip-preview", *stack, report=report, total=count)
+        run = pulumi_runs.run(
+            home,
+            "destroy",
+            *("destroy", "--yes", "--skip-preview", *stack),
+            report=report,
+            total=count,
+            keep_waiting=lambda _: not control_plane.ended(home, record),
+        )
         if run.code != 0:
-            raise ProblemsFound([*error_problems(home, run, "destroy"), *diagnose(api)])
+            engine = [] if run.interrupted else error_problems(home, run, "destroy")
+            raise ProblemsFound([*engine, *(control_plane.ended(home, record) or diagnose(api))])
     report(Progress("down", "looking for anything left behind"))
     deadline = time.monotonic() + _SETTLE_S
     while left := [*in_cloud(home.ledger), *in_kubernetes(api)]:
