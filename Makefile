@@ -51,7 +51,7 @@ types: $(VENV)/.installed-dev ## strict type check
 
 test: lint types tools ## everything: style, types, unit tests, and the sandbox end to end
 	@$(BIN)/beamline check
-	@$(BIN)/pytest -q -n 2 --dist loadgroup
+	@$(BIN)/pytest -q -n 2 --dist loadfile
 
 golden: $(VENV)/.installed-dev ## rewrite generated files and golden outputs; review the diff before committing
 	@$(BIN)/python -m tests.regenerate

@@ -22,7 +22,7 @@ from beamline.sandbox.home import CHECKOUT
 from stacks.problems import ProblemsFound
 from tests.docs.pages import IN_A_SANDBOX, commands, shown_block
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.xdist_group("g4")]
+pytestmark = pytest.mark.sandbox
 
 BEAMLINE = [sys.executable, "-m", "beamline.cli"]
 STACK_FILE = CHECKOUT / "stacks" / "Pulumi.g4.yaml"

@@ -9,12 +9,12 @@ import yaml
 
 from beamline import sandbox
 
-pytestmark = [pytest.mark.sandbox]
+pytestmark = pytest.mark.sandbox
 
 CASES = [
-    pytest.param("small-l4", [], marks=pytest.mark.xdist_group("small-l4")),
-    pytest.param("g4-llmd-nvfp4", ["precision:nvfp4"], marks=pytest.mark.xdist_group("g4-llmd-nvfp4")),
-    pytest.param("g4-llmd-multi", [], marks=pytest.mark.xdist_group("g4-llmd-multi")),
+    pytest.param("small-l4", []),
+    pytest.param("g4-llmd-nvfp4", ["precision:nvfp4"]),
+    pytest.param("g4-llmd-multi", []),
 ]
 
 

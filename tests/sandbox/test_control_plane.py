@@ -23,7 +23,7 @@ from beamline.sandbox.ports import LOOPBACK, free_ports
 from beamline.sandbox.processes import marked
 from stacks.problems import EnvironmentProblem
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.xdist_group("control plane")]
+pytestmark = pytest.mark.sandbox
 
 _GPU_NODE = {"cpu": "16", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "8"}
 _POD = {"containers": [{"name": "c", "image": "x:1"}]}

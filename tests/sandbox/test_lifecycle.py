@@ -26,7 +26,7 @@ from beamline.sandbox.processes import marked
 from beamline.sandbox.project import fingerprint
 from stacks.problems import EnvironmentProblem, Problem, ProblemsFound
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.xdist_group("lifecycle")]
+pytestmark = pytest.mark.sandbox
 
 PROGRAM = Path(__file__).with_name("program")
 SECRET = "a-very-secret-word"
