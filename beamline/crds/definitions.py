@@ -8,9 +8,19 @@ from typing import Any
 
 import yaml
 
-__all__ = ["Definition", "all_definitions", "find", "installed_by_gke", "installed_by_kit"]
+__all__ = [
+    "Definition",
+    "all_definitions",
+    "find",
+    "installed_by_chart",
+    "installed_by_charts",
+    "installed_by_gke",
+    "installed_by_kit",
+]
 
 _HERE = Path(__file__).parent
+_CHARTS = _HERE / "charts"
+_FRAGMENT = "$fragment"
 _KIT = _HERE.parents[1] / "manifests" / "crds"
 
 
@@ -36,7 +46,7 @@ class Definition:
 
 def _read(folder: Path) -> Iterator[Definition]:
     for path in sorted(folder.glob("*.yaml")):
-        manifest = yaml.safe_load(path.read_text())
+        manifest = _with_fragments(yaml.safe_load(path.read_text()))
         spec = manifest["spec"]
         yield Definition(
             name=manifest["metadata"]["name"],
@@ -46,6 +56,21 @@ def _read(folder: Path) -> Iterator[Definition]:
             namespaced=spec["scope"] == "Namespaced",
             manifest=manifest,
         )
+
+
+def _with_fragments(value: Any) -> Any:
+    """Put in the schemas that several kinds share: ``$fragment: name`` stands for ``fragments/name.yaml``.
+
+    Keys beside it are added to the fragment's. A CustomResourceDefinition itself knows no references.
+    """
+    if isinstance(value, list):
+        return [_with_fragments(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    own = {key: _with_fragments(inner) for key, inner in value.items() if key != _FRAGMENT}
+    if _FRAGMENT not in value:
+        return own
+    return {**yaml.safe_load((_HERE / "fragments" / f"{value[_FRAGMENT]}.yaml").read_text()), **own}
 
 
 @cache
@@ -60,9 +85,20 @@ def installed_by_kit() -> tuple[Definition, ...]:
     return tuple(_read(_KIT))
 
 
+@cache
+def installed_by_chart(chart: str) -> tuple[Definition, ...]:
+    """Return the kinds that a third-party chart or its operator brings into a cluster."""
+    return tuple(_read(_CHARTS / chart))
+
+
+def installed_by_charts() -> tuple[Definition, ...]:
+    """Return the kinds of all charts."""
+    return tuple(found for folder in sorted(_CHARTS.iterdir()) for found in installed_by_chart(folder.name))
+
+
 def all_definitions() -> tuple[Definition, ...]:
     """Return every definition, whoever installs it."""
-    return installed_by_gke() + installed_by_kit()
+    return installed_by_gke() + installed_by_kit() + installed_by_charts()
 
 
 def find(api_version: str, kind: str) -> Definition | None:

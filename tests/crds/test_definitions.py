@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from beamline.crds import Definition, all_definitions, find, installed_by_gke, installed_by_kit
+from beamline.crds import (
+    Definition,
+    all_definitions,
+    find,
+    installed_by_chart,
+    installed_by_charts,
+    installed_by_gke,
+    installed_by_kit,
+)
 
 from .samples import GOOD
 
@@ -44,6 +52,15 @@ def test_who_installs_what() -> None:
         "secretproviderclasses.secrets-store.csi.x-k8s.io",
     }
     assert {d.name for d in installed_by_kit()} == {"inferencemodelrewrites.llm-d.ai", "inferenceobjectives.llm-d.ai"}
+    by_chart = {
+        "dra-driver-nvidia-gpu": "computedomains.resource.nvidia.com",
+        "dynamo-platform": "dynamographdeployments.nvidia.com",
+        "lws": "leaderworkersets.leaderworkerset.x-k8s.io",
+    }
+    assert {name: [d.name for d in installed_by_chart(name)] for name in by_chart} == {
+        name: [kind] for name, kind in by_chart.items()
+    }
+    assert {d.name for d in installed_by_charts()} == set(by_chart.values())
 
 
 @pytest.mark.parametrize("definition", all_definitions(), ids=lambda d: d.name)
