@@ -109,6 +109,11 @@ def _shown(value: object) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]} ..."
 
 
+def _visible(line: str) -> str:
+    """Write out what a terminal would obey or hide: escapes, control characters, marks that turn text round."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
 def to_text(problems: Sequence[Problem]) -> str:
     """Render problems as the text that plan, preview and up all print."""
     blocks = []
@@ -119,5 +124,5 @@ def to_text(problems: Sequence[Problem]) -> str:
         lines += [f"  remedy:  {p.remedy}"]
         lines += [f"  where:   {p.where}"] if p.where else []
         lines += [f"  source:  {p.source}"] if p.source else []
-        blocks.append("\n".join(lines))
+        blocks.append("\n".join(map(_visible, lines)))
     return "\n".join(blocks)

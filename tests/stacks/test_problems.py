@@ -61,6 +61,7 @@ def test_has_errors() -> None:
         ("", '""'),
         ("a\nerror[fake] x", '"a\\nerror[fake] x"'),
         ("\x1b[31mred", '"\\u001b[31mred"'),
+        ("\x7f\x9b31m\u202e", r'"\x7f\x9b31m\u202e"'),
         ("2026-13-45", "2026-13-45"),
         ("[" * 3000, "[" * 400 + " ..."),
         ({"b": 1, "a": [True, None]}, '{"a": [true, null], "b": 1}'),
@@ -72,6 +73,17 @@ def test_values_are_shown_as_yaml_needs_them(value: object, shown: str) -> None:
     """Text that reads like something else keeps its quotes; nothing in a value can pass for a line of ours."""
     text = to_text([Problem(rule="r", path="p", why="w", remedy="r", value=value)])
     assert text.splitlines()[0] == f"error[r] p = {shown}"
+
+
+def test_no_part_of_a_message_reaches_a_terminal_as_a_command() -> None:
+    """A key or a name of the user's may be in any part of a message."""
+    text = to_text([Problem(rule="r", path="a\x9bb", why="no \u202e\nerror[fake]", remedy="r\x7f", where="w\x1b")])
+    assert text.splitlines() == [
+        r"error[r] a\x9bb",
+        r"  why:     no \u202e\nerror[fake]",
+        r"  remedy:  r\x7f",
+        r"  where:   w\x1b",
+    ]
 
 
 @pytest.mark.parametrize(
