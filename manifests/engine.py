@@ -42,7 +42,7 @@ def engine(spec: StackSpec) -> tuple[KubernetesObject, ...]:
     return (
         _service_account(spec),
         _deployment(spec),
-        *([_disruption_budget(spec)] if spec.preset.serving.shape.replicas > 1 else []),
+        *([_disruption_budget(spec)] if spec.derived.replicas > 1 else []),
     )
 
 
@@ -69,7 +69,7 @@ def _deployment(spec: StackSpec) -> KubernetesObject:
             "kind": "Deployment",
             "metadata": metadata(spec, ENGINE, component=ENGINE),
             "spec": {
-                "replicas": spec.preset.serving.shape.replicas,
+                "replicas": spec.derived.replicas,
                 "progressDeadlineSeconds": derived.termination_grace_s + derived.workload_budget_s,
                 "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
                 "selector": {"matchLabels": selector(spec, ENGINE)},
@@ -99,12 +99,12 @@ def _pod(spec: StackSpec) -> dict[str, Any]:
         "terminationGracePeriodSeconds": spec.derived.termination_grace_s,
         "nodeSelector": accelerator_labels(spec),
         "tolerations": accelerator_tolerations(spec),
-        "securityContext": unprivileged(spec.rows.engine.user.uid),
+        "securityContext": unprivileged(spec.rows.engine_user.uid),
         "initContainers": [_await_weights(spec)],
         "containers": [_container(spec)],
         "volumes": _volumes(spec),
     }
-    if spec.preset.serving.shape.replicas > 1:
+    if spec.derived.replicas > 1:
         pod["topologySpreadConstraints"] = [
             {
                 "maxSkew": 1,
@@ -167,7 +167,7 @@ def _resources(spec: StackSpec) -> dict[str, Any]:
     bounded = {
         "memory": f"{derived.pod_memory_gib}Gi",
         "ephemeral-storage": f"{derived.pod_ephemeral_gib}Gi",
-        "nvidia.com/gpu": str(spec.preset.serving.shape.tensor_parallel),
+        "nvidia.com/gpu": str(derived.gpus_per_pod),
     }
     return {"requests": {"cpu": str(derived.pod_cpu), **bounded}, "limits": bounded}
 

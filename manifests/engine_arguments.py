@@ -65,7 +65,11 @@ def _speculation(spec: StackSpec) -> dict[str, Any] | None:
     speculation, drafter, weights = spec.preset.serving.speculation, spec.rows.drafter, drafter_weights(spec)
     if speculation is None or drafter is None or weights is None:
         return None
-    return {"method": drafter.method, "model": weights.path, "num_speculative_tokens": speculation.tokens}
+    return {
+        "method": drafter.methods[spec.rows.engine.kind],
+        "model": weights.path,
+        "num_speculative_tokens": speculation.tokens,
+    }
 
 
 def _offload(spec: StackSpec) -> dict[str, Any] | None:
@@ -89,8 +93,7 @@ def _offload(spec: StackSpec) -> dict[str, Any] | None:
                     "kv_offload_backend": "disk",
                     "disk_path": f"{KV_TIER_PATH}/blocks",
                     # Every rank has a file of this size (simple_kv_offload/worker.py).
-                    "disk_capacity_bytes": spec.derived.offload_bytes_per_replica
-                    // spec.preset.serving.shape.tensor_parallel,
+                    "disk_capacity_bytes": spec.derived.offload_bytes_per_rank,
                 },
             )
         case _:

@@ -20,7 +20,7 @@ def engine_environment(spec: StackSpec) -> list[dict[str, str]]:
     values = {
         "HOME": CACHE_PATH,
         # torch asks for the user's name and does not find one for every uid.
-        "USER": spec.rows.engine.user.name,
+        "USER": spec.rows.engine_user.name,
         "XDG_CACHE_HOME": CACHE_PATH,
         "HF_HOME": f"{CACHE_PATH}/huggingface",
         "HF_HUB_OFFLINE": "1",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from manifests.naming import ENGINE, ROUTER, metadata, selector
 from manifests.objects import KubernetesObject
+from manifests.releases import llmd_release
 from stacks.resolve import StackSpec
 
 __all__ = ["inference_pool", "pool_reference"]
@@ -17,7 +18,7 @@ __all__ = ["inference_pool", "pool_reference"]
 
 def pool_reference(spec: StackSpec) -> dict[str, str]:
     """How other objects name the pool."""
-    group = spec.rows.release.inference_pool_api_version.partition("/")[0]
+    group = llmd_release(spec).inference_pool_api_version.partition("/")[0]
     return {"group": group, "kind": "InferencePool", "name": ENGINE}
 
 
@@ -27,7 +28,7 @@ def inference_pool(spec: StackSpec) -> KubernetesObject:
         area="serving",
         name="inference-pool",
         body={
-            "apiVersion": spec.rows.release.inference_pool_api_version,
+            "apiVersion": llmd_release(spec).inference_pool_api_version,
             "kind": "InferencePool",
             "metadata": metadata(spec, ENGINE, component=ENGINE),
             "spec": {
@@ -37,7 +38,7 @@ def inference_pool(spec: StackSpec) -> KubernetesObject:
                     "group": "",
                     "kind": "Service",
                     "name": ROUTER,
-                    "port": {"number": spec.rows.release.ports.ext_proc},
+                    "port": {"number": llmd_release(spec).ports.ext_proc},
                     "failureMode": "FailOpen",
                 },
             },

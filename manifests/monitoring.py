@@ -12,6 +12,7 @@ from manifests.naming import ENGINE, ROUTER, metadata, selector
 from manifests.objects import KubernetesObject
 from manifests.router import METRICS_PORT_NAME
 from stacks.resolve import StackSpec
+from stacks.spec import ManagedPrometheus
 
 __all__ = ["monitoring"]
 
@@ -20,14 +21,17 @@ _TAKEN_WITHIN_S = 300
 
 
 def monitoring(spec: StackSpec) -> tuple[KubernetesObject, ...]:
-    """One PodMonitoring for the engines, one for the router."""
+    """One PodMonitoring for the engines, one for the router; none if nobody is to scrape them."""
+    if not isinstance(spec.preset.monitoring, ManagedPrometheus):
+        return ()
+    interval_s = spec.preset.monitoring.scrape_interval_s
     return (
-        _pod_monitoring(spec, ENGINE, port=PORT_NAME, path=spec.rows.engine.metrics_path),
-        _pod_monitoring(spec, ROUTER, port=METRICS_PORT_NAME, path="/metrics"),
+        _pod_monitoring(spec, ENGINE, PORT_NAME, path=spec.rows.engine.metrics_path, interval_s=interval_s),
+        _pod_monitoring(spec, ROUTER, METRICS_PORT_NAME, path="/metrics", interval_s=interval_s),
     )
 
 
-def _pod_monitoring(spec: StackSpec, component: str, *, port: str, path: str) -> KubernetesObject:
+def _pod_monitoring(spec: StackSpec, component: str, port: str, *, path: str, interval_s: int) -> KubernetesObject:
     return KubernetesObject(
         area="monitoring",
         name=component,
@@ -37,7 +41,7 @@ def _pod_monitoring(spec: StackSpec, component: str, *, port: str, path: str) ->
             "metadata": metadata(spec, component, component=component),
             "spec": {
                 "selector": {"matchLabels": selector(spec, component)},
-                "endpoints": [{"port": port, "path": path, "interval": f"{spec.preset.monitoring.scrape_interval_s}s"}],
+                "endpoints": [{"port": port, "path": path, "interval": f"{interval_s}s"}],
             },
         },
         timeout_s=_TAKEN_WITHIN_S,

@@ -20,6 +20,7 @@ from manifests.naming import ROUTER, content_name, engine_namespace, labels, met
 from manifests.objects import KubernetesObject
 from manifests.placement import system_labels, system_tolerations
 from manifests.pod_security import confined, unprivileged
+from manifests.releases import llmd_release
 from manifests.router_config import CONFIG_FILE, router_config
 from stacks.resolve import StackSpec
 
@@ -116,7 +117,7 @@ def _config_map(spec: StackSpec) -> KubernetesObject:
 
 
 def _network_policy(spec: StackSpec) -> KubernetesObject:
-    ports = spec.rows.release.ports
+    ports = llmd_release(spec).ports
     namespaces = {
         "key": "kubernetes.io/metadata.name",
         "operator": "In",
@@ -184,14 +185,14 @@ def _pod(spec: StackSpec) -> dict[str, Any]:
         "terminationGracePeriodSeconds": spec.derived.termination_grace_s,
         "nodeSelector": system_labels(spec),
         **({"tolerations": tolerations} if tolerations else {}),
-        "securityContext": unprivileged(spec.rows.release.user.uid),
+        "securityContext": unprivileged(llmd_release(spec).user.uid),
         "containers": [_container(spec)],
         "volumes": [{"name": "config", "configMap": {"name": _config_name(spec)}}],
     }
 
 
 def _container(spec: StackSpec) -> dict[str, Any]:
-    ports, sizing = spec.rows.release.ports, spec.rows.release.sizing
+    ports, sizing = llmd_release(spec).ports, llmd_release(spec).sizing
     health = {"grpc": {"port": ports.health, "service": _HEALTH_SERVICE}}
     return {
         "name": ROUTER,
@@ -218,7 +219,7 @@ def _container(spec: StackSpec) -> dict[str, Any]:
 
 
 def _arguments(spec: StackSpec) -> list[str]:
-    ports, pool = spec.rows.release.ports, pool_reference(spec)
+    ports, pool = llmd_release(spec).ports, pool_reference(spec)
     return [
         f"--pool-name={pool['name']}",
         f"--pool-namespace={engine_namespace(spec)}",
@@ -236,7 +237,7 @@ def _arguments(spec: StackSpec) -> list[str]:
 
 
 def _service(spec: StackSpec) -> KubernetesObject:
-    ports = spec.rows.release.ports
+    ports = llmd_release(spec).ports
     return KubernetesObject(
         area="serving",
         name="router-service",

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from manifests.releases import llmd_release, llmd_router
 from stacks.resolve import StackSpec
 
 __all__ = ["CONFIG_FILE", "router_config"]
@@ -25,7 +26,7 @@ def router_config(spec: StackSpec) -> str:
     producers = [_prefix_producer(spec)] if "prefix-cache-scorer" in weights else []
     handlers = ("max-score-picker", "single-profile-handler")
     config: dict[str, Any] = {
-        "apiVersion": spec.rows.release.config_api_version,
+        "apiVersion": llmd_release(spec).config_api_version,
         "kind": "EndpointPickerConfig",
         "plugins": [*producers, *({"type": plugin} for plugin in (*weights, *handlers))],
         "schedulingProfiles": [
@@ -44,7 +45,7 @@ def router_config(spec: StackSpec) -> str:
 
 def _scorer_weights(spec: StackSpec) -> dict[str, int]:
     """Weight by scorer; a weight of 0 leaves the scorer out."""
-    scorers = spec.preset.serving.router.scorers
+    scorers = llmd_router(spec).scorers
     weights = {
         "prefix-cache-scorer": scorers.prefix_cache,
         "queue-scorer": scorers.queue,
@@ -60,6 +61,6 @@ def _prefix_producer(spec: StackSpec) -> dict[str, Any]:
     same (llm-d-router#1217, #1548). With a longer context both caps are lifted: 0 means the whole prompt.
     """
     producer: dict[str, Any] = {"type": "approx-prefix-cache-producer"}
-    if spec.preset.serving.context_tokens > spec.rows.release.prefix_matching.default_max_tokens:
+    if spec.preset.serving.context_tokens > llmd_release(spec).prefix_matching.default_max_tokens:
         producer["parameters"] = {"maxPrefixTokensToMatch": 0, "maxPrefixBlocksToMatch": 0}
     return producer

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import singledispatch
 
 from stacks.problems import Problem
-from stacks.rows import GkeSupport, HardwareRow, ModelRow, Strict, SystemMachineRow
+from stacks.rows import GkeSupport, HardwareRow, ModelRow, Strict, SystemMachineRow, TransportRow
 from stacks.versions import minor
 
 __all__ = ["inconsistencies"]
@@ -17,6 +17,8 @@ __all__ = ["inconsistencies"]
 _BYTES_PER_PARAMETER = {"bf16": (1.98, 2.1), "fp8": (0.99, 1.2), "nvfp4": (0.5, 0.75)}
 """Smallest and largest share: quantized checkpoints keep scales and some layers at higher precision."""
 _TENSOR_CORES = {"fp8": "fp8_tensor_cores", "nvfp4": "fp4_tensor_cores"}
+_RDMA = ("UCX_NET_DEVICES", "UCX_IB_GID_INDEX", "NCCL_IB_HCA", "MC_FORCE_HCA")
+_MULTI_NODE_NVLINK = ("NCCL_MNNVL_ENABLE", "UCX_CUDA_IPC_ENABLE_MNNVL", "MC_FORCE_MNNVL")
 
 Say = Callable[[str, object, str, str], Problem]
 
@@ -67,6 +69,29 @@ def _of_hardware(row: HardwareRow, say: Say) -> Iterator[Problem]:
         yield say("gpu.nccl_p2p_level", gpu.nccl_p2p_level, "one GPU has no peer", "null")
     if gpu.fp4_tensor_cores and not gpu.fp8_tensor_cores:
         yield say("gpu.fp8_tensor_cores", "false", "tensor cores that read FP4 read FP8 too", "true")
+
+
+@_found.register
+def _of_transport(row: TransportRow, say: Say) -> Iterator[Problem]:
+    """Variables of a network without the claim that brings it crash the engine; the claim without them does nothing."""
+    sections = {"environment": row.environment}
+    sections |= {f"environment_by_engine.{kind}": values for kind, values in row.environment_by_engine.items()}
+    for names, claim, has in (
+        (_RDMA, "rdma_device_class", row.rdma_device_class is not None),
+        (_MULTI_NODE_NVLINK, "compute_domain", row.compute_domain),
+    ):
+        found = [(section, name) for section, values in sections.items() for name in names if name in values]
+        if has and not found:
+            why = "no variable makes an engine use it"
+            yield say(claim, getattr(row, claim), why, f"together with one of {', '.join(names)}")
+        for section, name in [] if has else found:
+            why = f"the pod has no claim for it: {claim}"
+            yield say(f"{section}.{name}", sections[section][name], why, "no such line")
+    if (row.node_agent is None) != (row.hugepages_2mi_per_node == 0):
+        why = "the pages are for the node agent, and it does not start without them"
+        yield say("hugepages_2mi_per_node", row.hugepages_2mi_per_node, why, "0 exactly without a node agent")
+    if row.node_agent and row.rdma_device_class is None:
+        yield say("node_agent", row.node_agent, "it brings up RDMA devices, and nothing claims them", "null")
 
 
 @_found.register

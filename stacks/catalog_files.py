@@ -9,13 +9,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from stacks.catalog_consistency import inconsistencies
 from stacks.problems import Problem, ProblemsFound
-from stacks.rows import EngineRow, HardwareRow, HelperImages, ModelRow, ReleaseRow, Strict, SystemMachineRow
+from stacks.rows import (
+    DynamoRelease,
+    EngineRow,
+    HardwareRow,
+    HelperCharts,
+    HelperImages,
+    LlmdRelease,
+    ModelRow,
+    ReleaseRow,
+    Strict,
+    SystemMachineRow,
+    TransportRow,
+)
 from stacks.typing_problems import validation_problems
 from stacks.yaml_files import read_yaml
 
@@ -27,7 +39,9 @@ ROW_KINDS: Mapping[str, tuple[type[Strict], str]] = {
     "system": (SystemMachineRow, "{machine_type}"),
     "models": (ModelRow, "{name}"),
     "engines": (EngineRow, "{kind}-{version}"),
-    "releases": (ReleaseRow, "{kind}-{version}"),
+    "llmd_releases": (LlmdRelease, "{kind}-{version}"),
+    "dynamo_releases": (DynamoRelease, "{kind}-{version}"),
+    "transports": (TransportRow, "{name}"),
 }
 """Folder -> row model and how a row's file is named after its contents."""
 
@@ -42,8 +56,16 @@ class Catalog:
     system: Mapping[str, SystemMachineRow]
     models: Mapping[str, ModelRow]
     engines: Mapping[str, EngineRow]
-    releases: Mapping[str, ReleaseRow]
+    llmd_releases: Mapping[str, LlmdRelease]
+    dynamo_releases: Mapping[str, DynamoRelease]
+    transports: Mapping[str, TransportRow]
     helper_images: HelperImages
+    helper_charts: HelperCharts
+
+    @property
+    def releases(self) -> Mapping[str, ReleaseRow]:
+        """Releases of every router stack."""
+        return {**self.llmd_releases, **self.dynamo_releases}
 
 
 def _read_row(path: Path, model: type[Row], where: str, problems: list[Problem]) -> Row | None:
@@ -91,9 +113,10 @@ def _rows(folder: str, problems: list[Problem], root: Path) -> dict[str, Any]:
 def load_catalog(root: Path = CATALOG_DIR) -> Catalog:
     """Read and check all rows; raises ``ProblemsFound`` with every defect of every file."""
     problems: list[Problem] = []
-    rows = {folder: _rows(folder, problems, root) for folder in ROW_KINDS}
-    helpers = "helper-images.yaml"
-    helper_images = _read_row(root / helpers, HelperImages, f"stacks/catalog/{helpers}", problems)
+    rows: dict[str, Any] = {folder: _rows(folder, problems, root) for folder in ROW_KINDS}
+    for field, model in (("helper_images", HelperImages), ("helper_charts", HelperCharts)):
+        file = f"{model.schema_file}.yaml"
+        rows[field] = _read_row(root / file, model, f"stacks/catalog/{file}", problems)
     if problems:
         raise ProblemsFound(problems)
-    return Catalog(**rows, helper_images=cast("HelperImages", helper_images))
+    return Catalog(**rows)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["PLACEHOLDER_BUCKET", "PLACEHOLDER_PROJECT", "SANDBOX_PROJECT"]
+__all__ = [
+    "PLACEHOLDER_BUCKET",
+    "PLACEHOLDER_PROJECT",
+    "PLACEHOLDER_RESERVATION",
+    "PLACEHOLDER_SUB_BLOCK",
+    "SANDBOX_PROJECT",
+]
 
 PLACEHOLDER_PROJECT = "your-project-id"
 """What the shipped stack files say: planned with a note, replaced by the sandbox, refused against Google."""
@@ -12,3 +18,12 @@ SANDBOX_PROJECT = "beamline-sandbox-simulated-google"
 
 PLACEHOLDER_BUCKET = "your-weights-bucket"
 """What the shipped presets say for Beam's weights; treated like the placeholder project."""
+
+PLACEHOLDER_RESERVATION = "your-reservation"
+"""What the shipped stack files say for the name of a reservation; treated like the placeholder project."""
+
+PLACEHOLDER_SUB_BLOCK = (
+    f"projects/{PLACEHOLDER_PROJECT}/reservations/{PLACEHOLDER_RESERVATION}"
+    "/reservationBlocks/your-block/reservationSubBlocks/your-sub-block"
+)
+"""The placeholder in full: one sub-block, as machines with NVLink between nodes need it."""

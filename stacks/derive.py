@@ -18,10 +18,13 @@ from stacks.memory import (
     allocatable_ephemeral_gib,
     allocatable_memory_gib,
     kv_bytes_per_token,
+    kv_pool_bytes_per_token,
     kv_window_bytes_per_sequence,
 )
-from stacks.rows import EngineRow, HardwareRow, ModelRow
-from stacks.spec import HostDramOffload, LocalSsdOffload, Preset
+from stacks.roles import roles
+from stacks.row_lookup import Rows
+from stacks.rows import DynamoRelease
+from stacks.spec import HostDramOffload, LocalSsdOffload, PrefillDecode, Preset, SglangEngine
 
 __all__ = ["Derived", "derive"]
 
@@ -42,8 +45,6 @@ SHM_GIB_PER_GPU = 2
 PROCESS_GIB_PER_GPU = 8
 CACHE_GIB_PER_REPLICA = 20
 """torch.compile, Triton and FlashInfer caches of one replica, on ephemeral storage."""
-PINNED_HEADROOM = 2
-"""Pod memory per byte of host tier: pinning has been seen to take 1.9 times its size (vllm-project/vllm#56410)."""
 SHM_FILL = 0.9
 """Share of /dev/shm the offload tier may take: vLLM maps its host tier there and checks free space at start."""
 
@@ -56,8 +57,11 @@ def _value(unit: str, formula: str) -> Any:
 class Derived:
     """All derived values of one stack."""
 
-    replicas_per_node: int = _value("replicas", "GPUs per node / tensor_parallel")
-    nodes_needed: int = _value("nodes", "replicas / replicas_per_node, rounded up")
+    replicas: int = _value("replicas", "of all roles")
+    nodes_per_replica: int = _value("nodes", "tensor_parallel / GPUs per node, rounded up")
+    gpus_per_pod: int = _value("GPUs", "tensor_parallel / nodes_per_replica")
+    replicas_per_node: int = _value("replicas", "GPUs per node / tensor_parallel, at least 1")
+    nodes_needed: int = _value("nodes", "replicas x nodes_per_replica / replicas_per_node, rounded up")
     local_ssd_count: int = _value("disks", "accelerator_pool.local_ssd_count, else the machine type's own count")
     local_ssd_gib_per_node: int = _value("GiB", "local_ssd_count x disk size")
     allocatable_cpu_millicores: int = _value("millicores", "vCPUs less GKE's reservation (6 %, 1 %, 0.5 %, 0.25 %)")
@@ -73,19 +77,28 @@ class Derived:
         "bytes", "(GPU memory x gpu_memory_utilization - weights_bytes_per_gpu - engine overhead) x tensor_parallel"
     )
     kv_tokens_per_replica: int = _value(
-        "tokens", "(kv_room_bytes_per_replica - max_sequences x kv_window_bytes_per_sequence) / kv_bytes_per_token"
+        "tokens",
+        "vLLM: (kv_room_bytes_per_replica - max_sequences x kv_window_bytes_per_sequence) / kv_bytes_per_token; "
+        "SGLang: kv_room_bytes_per_replica / (full + swa_full_tokens_ratio x sliding + drafter bytes of a token)",
     )
     offload_bytes_per_replica: int = _value("bytes", "kv_cache.offload.gib_per_replica x 2^30")
     offload_tokens_per_replica: int = _value("tokens", "offload_bytes_per_replica / kv_bytes_per_token")
-    pod_cpu: int = _value(
-        "cores", f"{CPUS_PER_GPU} x tensor_parallel, at most the pod's share of the node less 2 cores"
+    offload_bytes_per_rank: int = _value("bytes", "offload_bytes_per_replica / tensor_parallel")
+    pod_cpu: int = _value("cores", f"{CPUS_PER_GPU} x gpus_per_pod, at most the pod's share of the node less 2 cores")
+    shm_gib: int = _value(
+        "GiB", f"{SHM_GIB_PER_GPU} x gpus_per_pod + the pod's host tier / {SHM_FILL} where the engine maps it there"
     )
-    shm_gib: int = _value("GiB", f"{SHM_GIB_PER_GPU} x tensor_parallel + host tier / {SHM_FILL}, rounded up")
     pod_memory_gib: int = _value(
-        "GiB", f"({PROCESS_GIB_PER_GPU} + {SHM_GIB_PER_GPU}) x tensor_parallel + {PINNED_HEADROOM} x host tier"
+        "GiB",
+        f"({PROCESS_GIB_PER_GPU} + {SHM_GIB_PER_GPU}) x gpus_per_pod + the pod's host tier x the engine's "
+        "pod_memory_per_host_tier_byte",
     )
-    pod_ephemeral_gib: int = _value("GiB", f"{CACHE_GIB_PER_REPLICA} + local SSD tier")
-    engine_port: int = _value("port", "the engine's catalog row")
+    pod_ephemeral_gib: int = _value("GiB", f"{CACHE_GIB_PER_REPLICA} + the pod's local SSD tier")
+    decode_shm_gib: int | None = _value("GiB", "shm_gib without a tier; null: no decode workers")
+    decode_pod_memory_gib: int | None = _value("GiB", "pod_memory_gib without a tier; null: no decode workers")
+    decode_pod_ephemeral_gib: int | None = _value("GiB", "pod_ephemeral_gib without a tier; null: no decode workers")
+    rdma_devices_per_pod: int = _value("devices", "transport.rdma_devices_per_pod, else the node's devices by GPUs")
+    engine_port: int = _value("port", "the engine's catalog row; of a Dynamo worker its system port")
     seed_budget_s: int = _value("s", f"{STARTUP_SAFETY} x (image pull + weights_bytes / seed rate)")
     engine_startup_budget_s: int = _value(
         "s", f"{STARTUP_SAFETY} x (weights of the node's replicas / load rate + compile)"
@@ -124,32 +137,78 @@ def _offload_bytes(preset: Preset) -> tuple[int, int]:
             return 0, 0
 
 
-def derive(preset: Preset, hardware: HardwareRow, model: ModelRow, engine: EngineRow) -> Derived:
+@dataclass(frozen=True)
+class _Pod:
+    """Host resources of one pod, GiB."""
+
+    shm: int
+    memory: int
+    ephemeral: int
+
+
+def _pod(rows: Rows, gpus: int, *, dram: int, ssd: int) -> _Pod:
+    """Size a pod of ``gpus`` GPUs whose tiers below GPU memory take ``dram`` and ``ssd`` bytes."""
+    offload = rows.engine.offload
+    if ssd:
+        dram += offload.local_ssd_staging_gib_per_rank * gpus * GIB
+    mapped = dram if offload.host_tier_in_shm else 0
+    return _Pod(
+        shm=SHM_GIB_PER_GPU * gpus + math.ceil(mapped / SHM_FILL / GIB),
+        memory=(PROCESS_GIB_PER_GPU + SHM_GIB_PER_GPU) * gpus
+        + math.ceil(offload.pod_memory_per_host_tier_byte * dram / GIB),
+        ephemeral=CACHE_GIB_PER_REPLICA + math.ceil(ssd / GIB),
+    )
+
+
+def _kv_tokens(preset: Preset, rows: Rows, room: int) -> int:
+    """Tokens of KV cache that fit in ``room`` bytes of one replica's GPU memory."""
+    model, engine, dtype = rows.model.architecture, preset.serving.engine, preset.serving.kv_cache.dtype
+    if isinstance(engine, SglangEngine):
+        ratio = engine.swa_full_tokens_ratio
+        return max(0, room) // kv_pool_bytes_per_token(model, dtype, window_ratio=ratio, drafter=rows.drafter)
+    windows = engine.max_sequences * kv_window_bytes_per_sequence(model, dtype)
+    return max(0, room - windows) // kv_bytes_per_token(model, dtype)
+
+
+def _rdma_devices(preset: Preset, rows: Rows, gpus_per_pod: int) -> int:
+    chosen, transport = preset.serving.transport, rows.transport
+    if chosen is None or transport is None or transport.rdma_device_class is None:
+        return 0
+    if chosen.rdma_devices_per_pod is not None:
+        return chosen.rdma_devices_per_pod
+    return rows.hardware.fabric.rdma_devices * gpus_per_pod // rows.hardware.gpu.count
+
+
+def derive(preset: Preset, rows: Rows) -> Derived:
     """Compute everything that follows from ``preset``; pure, and total: a stack that cannot fit still gets numbers."""
-    serving, pool = preset.serving, preset.accelerator_pool
+    serving, pool, hardware, engine = preset.serving, preset.accelerator_pool, rows.hardware, rows.engine
     tp = serving.shape.tensor_parallel
     gpus = hardware.gpu.count
+    replicas = sum(role.replicas for role in roles(serving))
+    spanned = math.ceil(tp / gpus)
+    pod_gpus = math.ceil(tp / spanned)
     per_node = max(1, gpus // tp)
-    checkpoint = model.checkpoints[preset.model.checkpoint]
-    drafter = model.drafters[serving.speculation.drafter] if serving.speculation else None
-    weights = checkpoint.weights_bytes + (drafter.weights_bytes if drafter else 0)
-    per_token = kv_bytes_per_token(model.architecture, serving.kv_cache.dtype)
-    window = kv_window_bytes_per_sequence(model.architecture, serving.kv_cache.dtype)
+    weights = rows.checkpoint.weights_bytes + (rows.drafter.weights_bytes if rows.drafter else 0)
+    per_token = kv_bytes_per_token(rows.model.architecture, serving.kv_cache.dtype)
     usable = hardware.gpu.memory_mib_per_gpu * MIB * serving.engine.gpu_memory_utilization
     room = int((usable - weights / tp - engine.memory.overhead_gb_per_gpu * GB) * tp)
     dram, ssd = _offload_bytes(preset)
+    pod = _pod(rows, pod_gpus, dram=dram // spanned, ssd=ssd // spanned)
+    decode = _pod(rows, pod_gpus, dram=0, ssd=0) if isinstance(serving.shape, PrefillDecode) else None
     disks = hardware.local_ssd.count if pool.local_ssd_count is None else pool.local_ssd_count
     cpu = allocatable_cpu_millicores(hardware.machine)
-    shm_gib = SHM_GIB_PER_GPU * tp + math.ceil(dram / SHM_FILL / GIB)
-    load_s = weights * min(per_node, serving.shape.replicas) / (hardware.throughput.load_gb_per_s * GB)
+    load_s = weights * min(per_node, replicas) / (hardware.throughput.load_gb_per_s * GB)
     startup_s = math.ceil(STARTUP_SAFETY * (load_s + engine.startup.compile_s))
     workload_s = startup_s + STARTUP_SAFETY * engine.startup.image_pull_s
     grace_s = DRAIN_PAUSE_S + serving.longest_request_s + MARGIN_S
     gateway_s = serving.longest_request_s + MARGIN_S
     price = hardware.price.usd_per_hour
     return Derived(
+        replicas=replicas,
+        nodes_per_replica=spanned,
+        gpus_per_pod=pod_gpus,
         replicas_per_node=per_node,
-        nodes_needed=math.ceil(serving.shape.replicas / per_node),
+        nodes_needed=replicas * spanned if spanned > 1 else math.ceil(replicas / per_node),
         local_ssd_count=disks,
         local_ssd_gib_per_node=disks * hardware.local_ssd.size_gib,
         allocatable_cpu_millicores=cpu,
@@ -158,22 +217,27 @@ def derive(preset: Preset, hardware: HardwareRow, model: ModelRow, engine: Engin
         weights_bytes=weights,
         weights_bytes_per_gpu=math.ceil(weights / tp),
         kv_bytes_per_token=per_token,
-        kv_window_bytes_per_sequence=window,
+        kv_window_bytes_per_sequence=kv_window_bytes_per_sequence(rows.model.architecture, serving.kv_cache.dtype),
         kv_room_bytes_per_replica=room,
-        kv_tokens_per_replica=max(0, room - serving.engine.max_sequences * window) // per_token,
+        kv_tokens_per_replica=_kv_tokens(preset, rows, room),
         offload_bytes_per_replica=dram + ssd,
         offload_tokens_per_replica=(dram + ssd) // per_token,
-        pod_cpu=max(1, min(CPUS_PER_GPU * tp, (cpu - 2000) * tp // gpus // 1000)),
-        shm_gib=shm_gib,
-        pod_memory_gib=(PROCESS_GIB_PER_GPU + SHM_GIB_PER_GPU) * tp + PINNED_HEADROOM * dram // GIB,
-        pod_ephemeral_gib=CACHE_GIB_PER_REPLICA + ssd // GIB,
-        engine_port=engine.port,
+        offload_bytes_per_rank=(dram + ssd) // tp,
+        pod_cpu=max(1, min(CPUS_PER_GPU * pod_gpus, (cpu - 2000) * pod_gpus // gpus // 1000)),
+        shm_gib=pod.shm,
+        pod_memory_gib=pod.memory,
+        pod_ephemeral_gib=pod.ephemeral,
+        decode_shm_gib=decode.shm if decode else None,
+        decode_pod_memory_gib=decode.memory if decode else None,
+        decode_pod_ephemeral_gib=decode.ephemeral if decode else None,
+        rdma_devices_per_pod=_rdma_devices(preset, rows, pod_gpus),
+        engine_port=rows.release.ports.system if isinstance(rows.release, DynamoRelease) else engine.port,
         seed_budget_s=math.ceil(
             STARTUP_SAFETY * (engine.startup.image_pull_s + weights / (hardware.throughput.seed_gb_per_s * GB))
         ),
         engine_startup_budget_s=startup_s,
         workload_budget_s=workload_s,
-        rollout_budget_s=serving.shape.replicas * (grace_s + workload_s),
+        rollout_budget_s=replicas * (grace_s + workload_s),
         router_budget_s=STARTUP_SAFETY * engine.startup.image_pull_s,
         router_rollout_budget_s=grace_s + STARTUP_SAFETY * engine.startup.image_pull_s,
         gateway_budget_s=STARTUP_SAFETY * GATEWAY_PROGRAMMING_S,

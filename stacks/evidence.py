@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from stacks.derive import Derived
 from stacks.problems import Problem
-from stacks.spec import Evidence, Preset
+from stacks.spec import Evidence, PrefillDecode, Preset
 
 __all__ = ["Feature", "Subject", "feature_names", "features", "unaccepted", "unused_acceptances"]
 
@@ -40,18 +41,26 @@ class Feature:
     note: str
 
 
-def feature_names(preset: Preset, precision: str) -> list[str]:
+def _parallelism(preset: Preset, derived: Derived) -> str:
+    shape, nodes = preset.serving.shape, derived.nodes_per_replica
+    experts = "-ep" if shape.expert_parallel else ""
+    return f"tp{shape.tensor_parallel}{experts}{f'-nodes{nodes}' if nodes > 1 else ''}"
+
+
+def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]:
     """Features this composition switches on, by name."""
     serving, provisioning = preset.serving, preset.accelerator_pool.provisioning
-    shape, cache = serving.shape, serving.kv_cache
+    cache = serving.kv_cache
     names = [
         f"engine:{serving.engine.kind}",
         f"precision:{precision}",
-        f"parallelism:tp{shape.tensor_parallel}{'-ep' if shape.expert_parallel else ''}",
+        f"parallelism:{_parallelism(preset, derived)}",
         f"router:{serving.router.kind}",
         f"gateway:{serving.router.gateway.gateway_class}",
     ]
-    names += ["replicas:many"] if shape.replicas > 1 else []
+    names += ["replicas:many"] if derived.replicas > 1 else []
+    names += [f"disaggregation:{serving.shape.kind}"] if isinstance(serving.shape, PrefillDecode) else []
+    names += [f"transport:{serving.transport.name}"] if serving.transport else []
     names += [f"kv-cache:{cache.dtype}"] if cache.dtype != "auto" else []
     names += [f"kv-offload:{cache.offload.kind}"] if cache.offload.kind != "none" else []
     names += [f"speculation:{serving.speculation.drafter}"] if serving.speculation else []
@@ -60,12 +69,12 @@ def feature_names(preset: Preset, precision: str) -> list[str]:
 
 
 def features(
-    preset: Preset, precision: str, subject: Subject, subject_of: Callable[[str], Subject | None]
+    preset: Preset, precision: str, derived: Derived, subject: Subject, subject_of: Callable[[str], Subject | None]
 ) -> list[Feature]:
     """Return every feature with its standing; ``subject_of`` tells what the evidence line of a feature was about."""
     return [
         _feature(name, preset.evidence, subject, subject_of(name) if name in preset.evidence else None)
-        for name in feature_names(preset, precision)
+        for name in feature_names(preset, precision, derived)
     ]
 
 

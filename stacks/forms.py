@@ -22,18 +22,23 @@ __all__ = [
     "Cidr",
     "ComputeCapability",
     "DnsLabel",
+    "EnvironmentName",
     "FeatureName",
     "Form",
     "GkeMinor",
     "GkeVersion",
+    "HelmValue",
     "HubRepository",
     "HubRevision",
+    "LabelKey",
+    "LabelValue",
     "Mirror",
     "Namespace",
     "ObjectPrefix",
     "ProjectId",
     "Region",
     "ReservationName",
+    "ResourceName",
     "SecretId",
     "Taint",
     "Text",
@@ -223,15 +228,31 @@ CertificateName = Annotated[str, Form(_LABEL, "the name of a regional SSL certif
 ReservationName = Annotated[
     str,
     Form(
-        rf"(projects/[a-z][a-z0-9-]+/reservations/)?{_LABEL}",
-        "a reservation's name, or projects/<project>/reservations/<name> for a shared one",
+        rf"(projects/[a-z][a-z0-9-]+/reservations/)?{_LABEL}(/reservationBlocks/{_LABEL}(/reservationSubBlocks/{_LABEL})?)?",
+        "a reservation's name, or projects/<project>/reservations/<name> for a shared one, with "
+        "/reservationBlocks/<block>/reservationSubBlocks/<sub-block> for a part of it",
+        ((r"https?://.*", "start at projects/"),),
     ),
+]
+ResourceName = Annotated[
+    str,
+    Form(
+        _LABEL,
+        "the name of an existing resource: lower-case letters, digits and hyphens, a letter first",
+        ((r".*/.*", "only the name at the end of the path"),),
+    ),
+]
+LabelKey = Annotated[str, Form(r"([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", "a label's key")]
+LabelValue = Annotated[str, Form(r"([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?", "a label's value")]
+EnvironmentName = Annotated[str, Form(r"[A-Z_][A-Z0-9_]*", "the name of an environment variable, in capitals")]
+HelmValue = Annotated[
+    str, Form(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", "a path into a chart's values, such as image.repository")
 ]
 FeatureName = Annotated[
     str,
     Form(
-        r"(engine|precision|parallelism|router|gateway|replicas|kv-cache|kv-offload|speculation|provisioning)"
-        r":[a-z0-9][a-z0-9_.-]*",
+        r"(engine|precision|parallelism|router|gateway|replicas|kv-cache|kv-offload|speculation|provisioning"
+        r"|disaggregation|transport):[a-z0-9][a-z0-9_.+-]*",
         "a feature as plan names it, such as precision:fp8 or kv-offload:host_dram",
     ),
 ]

@@ -15,7 +15,7 @@ from typing import Any
 from stacks.catalog_files import ROW_KINDS, Catalog, load_catalog
 from stacks.composition import PRESETS_OWN
 from stacks.preset_files import preset_names
-from stacks.rows import HelperImages, Strict
+from stacks.rows import HelperCharts, HelperImages, Strict
 from stacks.settings import NAMESPACE, Settings
 from stacks.spec import Preset
 
@@ -40,8 +40,11 @@ def _names(catalog: Catalog) -> Mapping[tuple[str, str], list[str]]:
         ("Model", "name"): list(catalog.models),
         ("Model", "checkpoint"): [name for model in models for name in model.checkpoints],
         ("Speculation", "drafter"): [name for model in models for name in model.drafters],
-        ("VllmEngine", "version"): [row.version for row in catalog.engines.values()],
-        ("LlmdRouter", "release"): [row.version for row in catalog.releases.values()],
+        ("VllmEngine", "version"): [row.version for row in catalog.engines.values() if row.kind == "vllm"],
+        ("SglangEngine", "version"): [row.version for row in catalog.engines.values() if row.kind == "sglang"],
+        ("LlmdRouter", "release"): [row.version for row in catalog.llmd_releases.values()],
+        ("DynamoRouter", "release"): [row.version for row in catalog.dynamo_releases.values()],
+        ("Transport", "name"): list(catalog.transports),
     }
 
 
@@ -146,7 +149,7 @@ def all_schemas() -> dict[str, Schema]:
     catalog, presets = load_catalog(), preset_names()
     names = _names(catalog)
     schemas = {Settings.schema_file: _stack(names, presets), Preset.schema_file: _preset(names, presets)}
-    rows: list[type[Strict]] = [*(model for model, _ in ROW_KINDS.values()), HelperImages]
+    rows: list[type[Strict]] = [*(model for model, _ in ROW_KINDS.values()), HelperImages, HelperCharts]
     for model in rows:
         schema, definitions = _generated(model, {})
         schemas[model.schema_file] = schema | ({"$defs": definitions} if definitions else {})

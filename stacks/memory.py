@@ -6,7 +6,7 @@ grow with the context, sliding layers hold at most one window per sequence.
 
 from __future__ import annotations
 
-from stacks.rows import Architecture, MachineShape
+from stacks.rows import Architecture, Drafter, MachineShape
 
 __all__ = [
     "GB",
@@ -16,6 +16,7 @@ __all__ = [
     "allocatable_ephemeral_gib",
     "allocatable_memory_gib",
     "kv_bytes_per_token",
+    "kv_pool_bytes_per_token",
     "kv_window_bytes_per_sequence",
 ]
 
@@ -34,6 +35,20 @@ def kv_window_bytes_per_sequence(model: Architecture, kv_dtype: str) -> int:
     """Bytes one running sequence holds in the sliding layers, whatever its length."""
     per_token = model.sliding_attention_layers * 2 * model.kv_heads * model.head_dim * _KV_ELEMENT_BYTES[kv_dtype]
     return per_token * model.sliding_window_tokens
+
+
+def kv_pool_bytes_per_token(model: Architecture, kv_dtype: str, *, window_ratio: float, drafter: Drafter | None) -> int:
+    """Bytes a pooled token takes in an engine that pools full and sliding layers apart.
+
+    Such an engine (SGLang 0.5.23) keeps ``window_ratio`` tokens of sliding-window cache per token of full cache, and a
+    drafter's cache for every token, in bf16 unless told otherwise.
+    """
+    sliding = model.sliding_attention_layers * 2 * model.kv_heads * model.head_dim * _KV_ELEMENT_BYTES[kv_dtype]
+    return (
+        kv_bytes_per_token(model, kv_dtype)
+        + int(window_ratio * sliding)
+        + (drafter.kv_bytes_per_token if drafter else 0)
+    )
 
 
 def _banded(amount: float, bands: tuple[tuple[float, float], ...]) -> float:

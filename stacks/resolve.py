@@ -14,6 +14,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from stacks.catalog_files import Catalog, load_catalog
+from stacks.charts import ChartReference, chart_reference
 from stacks.checks import Candidate, check_all
 from stacks.composition import Composition, allowed_overrides, check_alone, lay_over, placed
 from stacks.derive import Derived, derive
@@ -22,8 +23,9 @@ from stacks.images import ImageReference, image_reference, read_lock
 from stacks.merging import origin_of
 from stacks.preset_files import compose, preset_of
 from stacks.problems import Problem, ProblemsFound, has_errors, ordered
+from stacks.roles import Role, roles
 from stacks.row_lookup import Rows, look_up
-from stacks.rows import ImageRow
+from stacks.rows import ChartRow, DynamoRelease, ImageRow, LlmdRelease
 from stacks.settings import STACKS_DIR, Settings, parse_config
 from stacks.spec import Bucket, HuggingFace, Preset
 
@@ -34,7 +36,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class StackSpec:
-    """A stack that passed every check: intent, facts, derived numbers, images, evidence."""
+    """A stack that passed every check: intent, facts, derived numbers, images, charts, evidence.
+
+    ``images`` are by role (engine, router, weights, drafter, node_agent), ``charts`` by what they bring
+    (dra_driver, dynamo, leader_worker_set); what a stack does not use is not in them.
+    """
 
     name: str
     settings: Settings
@@ -42,6 +48,7 @@ class StackSpec:
     rows: Rows
     derived: Derived
     images: Mapping[str, ImageReference]
+    charts: Mapping[str, ChartReference]
     features: tuple[Feature, ...]
     problems: tuple[Problem, ...]
 
@@ -49,6 +56,11 @@ class StackSpec:
     def prefix(self) -> str:
         """Start of every cloud resource's name."""
         return f"beamline-{self.name}"
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """The kinds of pods that serve."""
+        return roles(self.preset.serving)
 
 
 def resolve(stack: str, config: Mapping[str, str], *, where: str, applying: bool, root: Path = STACKS_DIR) -> StackSpec:
@@ -69,7 +81,8 @@ def resolve(stack: str, config: Mapping[str, str], *, where: str, applying: bool
     found = lay_over(*preset, overrides, catalog=catalog, where=where, problems=problems)
     if found is None or lock is None:
         raise ProblemsFound(problems)
-    derived = derive(found.preset, found.rows.hardware, found.rows.model, found.rows.engine)
+    derived = derive(found.preset, found.rows)
+    charts = _charts(found, catalog, values.get("mirror"), lock)
     images = _images(found, catalog, values.get("mirror"), lock)
     candidate = Candidate(
         stack=stack,
@@ -80,10 +93,11 @@ def resolve(stack: str, config: Mapping[str, str], *, where: str, applying: bool
         rows=found.rows,
         derived=derived,
         images=images,
+        charts=charts,
         applying=applying,
     )
     problems += [placed(p, found.origins, where) for p in check_all(candidate) if not found.settled(p)]
-    known = _known_features(found, catalog, presets)
+    known = _known_features(found, derived, catalog, presets)
     accepted = values.get("accept_unverified", [])
     problems += unaccepted(known, accepted, where)
     if not found.set_aside:  # or a feature may be missing only because its override is
@@ -91,7 +105,17 @@ def resolve(stack: str, config: Mapping[str, str], *, where: str, applying: bool
     if has_errors(problems):
         raise ProblemsFound(problems)
     settings = Settings.model_validate(values)
-    return StackSpec(stack, settings, found.preset, found.rows, derived, images, tuple(known), tuple(ordered(problems)))
+    return StackSpec(
+        name=stack,
+        settings=settings,
+        preset=found.preset,
+        rows=found.rows,
+        derived=derived,
+        images=images,
+        charts=charts,
+        features=tuple(known),
+        problems=tuple(ordered(problems)),
+    )
 
 
 def _or_problems(problems: list[Problem], read: Callable[[], T]) -> T | None:
@@ -105,21 +129,35 @@ def _or_problems(problems: list[Problem], read: Callable[[], T]) -> T | None:
 
 def _seeder(weights: Bucket | HuggingFace, rows: Rows, catalog: Catalog) -> ImageRow:
     """Buckets are read with Google's tools; the engine's image has the hub's own downloader."""
-    return catalog.helper_images.weights_gcs if weights.kind == "bucket" else rows.engine.image
+    return catalog.helper_images.weights_gcs if weights.kind == "bucket" else rows.engine_image
 
 
 def _images(
     found: Composition, catalog: Catalog, mirror: str | None, lock: Mapping[str, str]
 ) -> dict[str, ImageReference]:
     rows, speculation = found.rows, found.preset.serving.speculation
-    used = {
-        "engine": rows.engine.image,
-        "router": rows.release.router_image,
-        "weights": _seeder(found.preset.model.weights, rows, catalog),
-    }
+    used = {"engine": rows.engine_image, "weights": _seeder(found.preset.model.weights, rows, catalog)}
+    if isinstance(rows.release, LlmdRelease):
+        used["router"] = rows.release.router_image
     if speculation:
         used["drafter"] = _seeder(speculation.weights, rows, catalog)
+    if rows.transport and rows.transport.node_agent:
+        used["node_agent"] = getattr(catalog.helper_images, rows.transport.node_agent)
     return {role: image_reference(row, mirror=mirror, lock=lock) for role, row in used.items()}
+
+
+def _charts(
+    found: Composition, catalog: Catalog, mirror: str | None, lock: Mapping[str, str]
+) -> dict[str, ChartReference]:
+    rows, charts = found.rows, catalog.helper_charts
+    used: dict[str, ChartRow] = {}
+    if rows.transport and rows.transport.compute_domain:
+        used["dra_driver"] = charts.dra_driver
+    if isinstance(rows.release, DynamoRelease):
+        used["dynamo"] = rows.release.platform
+    elif found.preset.serving.shape.tensor_parallel > rows.hardware.gpu.count:
+        used["leader_worker_set"] = charts.leader_worker_set
+    return {role: chart_reference(row, mirror=mirror, lock=lock) for role, row in used.items()}
 
 
 def _subject(preset: Preset, rows: Rows) -> Subject:
@@ -131,7 +169,7 @@ def _subject(preset: Preset, rows: Rows) -> Subject:
     )
 
 
-def _known_features(found: Composition, catalog: Catalog, presets: Path) -> list[Feature]:
+def _known_features(found: Composition, derived: Derived, catalog: Catalog, presets: Path) -> list[Feature]:
     """Every feature with its standing; an evidence line is about the preset file that wrote it."""
 
     @cache
@@ -147,6 +185,7 @@ def _known_features(found: Composition, catalog: Catalog, presets: Path) -> list
     return features(
         found.preset,
         found.rows.checkpoint.precision,
+        derived,
         _subject(found.preset, found.rows),
         lambda feature: subject_of(origin_of(("evidence", feature), found.origins)),
     )

@@ -8,7 +8,20 @@ from typing import TypeVar
 
 from stacks.catalog_files import Catalog
 from stacks.problems import Problem
-from stacks.rows import Checkpoint, Drafter, EngineRow, HardwareRow, ModelRow, ReleaseRow, SystemMachineRow
+from stacks.rows import (
+    Checkpoint,
+    ContainerUser,
+    Drafter,
+    DynamoRelease,
+    EngineKind,
+    EngineRow,
+    HardwareRow,
+    ImageRow,
+    ModelRow,
+    ReleaseRow,
+    SystemMachineRow,
+    TransportRow,
+)
 from stacks.spec import Preset
 from stacks.typing_problems import nearest
 from stacks.versions import older
@@ -29,6 +42,9 @@ class Rows:
     engine: EngineRow
     release: ReleaseRow
     drafter: Drafter | None
+    transport: TransportRow | None
+    engine_image: ImageRow
+    engine_user: ContainerUser
 
 
 def look_up(preset: Preset, catalog: Catalog, problems: list[Problem]) -> Rows | None:
@@ -40,14 +56,59 @@ def look_up(preset: Preset, catalog: Catalog, problems: list[Problem]) -> Rows |
     release = _find(catalog.releases, serving.router.release, "serving.router.release", problems, serving.router.kind)
     engine = _engine(preset, model, catalog, problems)
     checkpoint = _find(model.checkpoints, preset.model.checkpoint, "model.checkpoint", problems) if model else None
-    drafter = None
+    drafter = transport = None
     if model and serving.speculation:
-        drafter = _find(model.drafters, serving.speculation.drafter, "serving.speculation.drafter", problems)
-        if drafter is None:
-            return None
+        drafter = _drafter(model, serving.speculation.drafter, serving.engine.kind, problems)
+    if serving.transport is not None:
+        transport = _find(catalog.transports, serving.transport.name, "serving.transport.name", problems)
     if not (hardware and system and model and release and engine and checkpoint):
         return None
-    return Rows(hardware, system, model, checkpoint, engine, release, drafter)
+    run = _run_from(engine, release, problems)
+    if run is None or (serving.speculation and not drafter) or (serving.transport is not None and not transport):
+        return None
+    return Rows(hardware, system, model, checkpoint, engine, release, drafter, transport, *run)
+
+
+def _drafter(model: ModelRow, name: str, engine: EngineKind, problems: list[Problem]) -> Drafter | None:
+    drafter = _find(model.drafters, name, "serving.speculation.drafter", problems)
+    if drafter and engine not in drafter.methods:
+        problems.append(
+            Problem(
+                rule="drafter-not-in-engine",
+                path="serving.speculation.drafter",
+                value=name,
+                why=f"{engine} has no method for this drafter",
+                allowed="engines: " + ", ".join(drafter.methods),
+                remedy="leave serving.speculation out, or choose an engine that has it",
+                source=drafter.source,
+            )
+        )
+        return None
+    return drafter
+
+
+def _run_from(engine: EngineRow, release: ReleaseRow, problems: list[Problem]) -> tuple[ImageRow, ContainerUser] | None:
+    """Return the image an engine runs from and its user; a release that does not run that engine is a problem."""
+    versions = release.engines.get(engine.kind, [])
+    if engine.version in versions:
+        if isinstance(release, DynamoRelease):
+            return release.runtimes[engine.kind].image, release.user
+        if engine.image and engine.user:
+            return engine.image, engine.user
+    known = "; ".join(f"{kind} {', '.join(some)}" for kind, some in release.engines.items())
+    problems.append(
+        Problem(
+            rule="engine-not-in-release",
+            path="serving.engine.version" if versions else "serving.engine.kind",
+            value=engine.version if versions else engine.kind,
+            why=f"{release.kind} {release.version} runs {known}; it is not built for or not rendered with "
+            f"{engine.kind} {engine.version}",
+            allowed=known,
+            remedy="choose an engine of the release, or another serving.router.release",
+            source=release.source,
+        )
+    )
+    return None
 
 
 def _engine(preset: Preset, model: ModelRow | None, catalog: Catalog, problems: list[Problem]) -> EngineRow | None:
@@ -65,6 +126,19 @@ def _engine(preset: Preset, model: ModelRow | None, catalog: Catalog, problems: 
                 allowed=f"{support.first_version} or newer, with a row in stacks/catalog/engines",
                 remedy=f"set it to {support.first_version!r}",
                 source=support.source,
+            )
+        )
+        return None
+    if model and support is None:
+        problems.append(
+            Problem(
+                rule="engine-not-for-model",
+                path="serving.engine.kind",
+                value=engine.kind,
+                why=f"no row says how {engine.kind} serves {model.title}",
+                allowed=", ".join(model.engines),
+                remedy="choose an allowed engine, or add what is known to the model's row",
+                source=f"stacks/catalog/models/{model.name}.yaml",
             )
         )
         return None

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, ValidationError
 
-from stacks.forms import FeatureName, Mirror, ProjectId, Region, Text, Zone
+from stacks.forms import FeatureName, Mirror, ProjectId, Region, ReservationName, Text, Zone
 from stacks.problems import Problem, ProblemsFound
 from stacks.pulumi_values import NAMESPACE, full_key, is_secret, pulumi_config
 from stacks.rows import Strict
@@ -40,6 +40,9 @@ class Settings(Strict):
     project: ProjectId = Field(description="Google Cloud project id.")
     region: Region = Field(description="Region of network and cluster.")
     zone: Zone = Field(description="Zone of all nodes, in that region.")
+    reservation: ReservationName | None = Field(
+        default=None, description="Where the accelerator nodes come from, if the preset says provisioning: reservation."
+    )
     mirror: Mirror | None = Field(
         default=None, description="Registry, with path, that replaces the public registries (air-gapped sites)."
     )

@@ -20,6 +20,7 @@ from beamline.cli.selection import select_preset
 from beamline.cli.stack_text import derived_table, evidence_json, evidence_table, summary
 from stacks import Problem, ProblemsFound, StackSpec, to_text
 from stacks.catalog_files import load_catalog
+from stacks.derive import derive
 from stacks.evidence import feature_names
 from stacks.preset_files import compose, preset_names
 from stacks.row_lookup import look_up
@@ -108,7 +109,7 @@ def _as_offered(name: str) -> StackSpec:
             raise
     preset = Preset.model_validate(compose(name, key="preset", where="")[0])
     rows = look_up(preset, load_catalog(), [])
-    names = feature_names(preset, rows.checkpoint.precision) if rows else []
+    names = feature_names(preset, rows.checkpoint.precision, derive(preset, rows)) if rows else []
     spec = resolved(select_preset(name, [Change("accept_unverified", names)]))
     return replace(spec, problems=())
 

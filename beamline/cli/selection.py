@@ -13,8 +13,8 @@ from typing import Any
 from beamline.cli.changes import Change, apply
 from beamline.cli.completion import stack_names
 from stacks.checks.launch import STACK_NAME
-from stacks.cloud import PLACEHOLDER_PROJECT
-from stacks.preset_files import preset_names
+from stacks.cloud import PLACEHOLDER_PROJECT, PLACEHOLDER_SUB_BLOCK
+from stacks.preset_files import compose, preset_names
 from stacks.problems import Problem, ProblemsFound
 from stacks.settings import NAMESPACE, read_stack_file, stack_file
 from stacks.typing_problems import nearest
@@ -63,8 +63,20 @@ def select(asked: str, changes: Sequence[Change] = ()) -> Selection:
 
 def select_preset(name: str, changes: Sequence[Change] = ()) -> Selection:
     """Return a preset as a stack of the same name where that can be one, with placeholder settings."""
-    settings = {f"{NAMESPACE}:{key}": value for key, value in {"preset": name, **_PLACEHOLDERS}.items()}
+    settings = {f"{NAMESPACE}:{key}": value for key, value in {"preset": name, **_placeholders(name)}.items()}
     return _changed(Selection(_stack_of(name), settings, f"preset {name}"), changes)
+
+
+def _placeholders(preset: str) -> dict[str, str]:
+    """Settings to plan a preset with: one whose nodes are reserved needs a reservation's name too."""
+    try:
+        data, _ = compose(preset, key="preset", where=f"preset {preset}")
+    except ProblemsFound:
+        return _PLACEHOLDERS  # resolve says what is wrong with it
+    pool = data.get("accelerator_pool")
+    provisioning = pool.get("provisioning") if isinstance(pool, dict) else None
+    reserved = isinstance(provisioning, dict) and provisioning.get("kind") == "reservation"
+    return {**_PLACEHOLDERS, "reservation": PLACEHOLDER_SUB_BLOCK} if reserved else _PLACEHOLDERS
 
 
 def _stack_of(preset: str) -> str:

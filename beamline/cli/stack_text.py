@@ -35,10 +35,19 @@ def summary(spec: StackSpec) -> Table:
         ("hardware", _hardware(spec)),
         ("price", _price(spec)),
         ("model", f"{rows.model.title}, {rows.checkpoint.precision}, {context}"),
-        ("engine", f"{engine.kind} {engine.version}, {shape.replicas} x {shape.tensor_parallel} GPU{experts}"),
+        ("engine", f"{engine.kind} {engine.version}, {_replicas(spec)}{experts}"),
         ("router", f"{router.kind} {router.release}, {router.gateway.gateway_class}"),
     ]
     return pairs(lines)
+
+
+def _replicas(spec: StackSpec) -> str:
+    """Return how many replicas of which size, by role where there are several."""
+    nodes = spec.derived.nodes_per_replica
+    size = f"{spec.preset.serving.shape.tensor_parallel} GPU{f' over {nodes} nodes' if nodes > 1 else ''}"
+    if len(spec.roles) == 1:
+        return f"{spec.derived.replicas} x {size}"
+    return ", ".join(f"{role.replicas} {role.name} x {size}" for role in spec.roles)
 
 
 def _hardware(spec: StackSpec) -> str:

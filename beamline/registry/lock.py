@@ -69,8 +69,8 @@ def _images_in(value: Any) -> Iterator[ImageRow]:
     elif isinstance(value, BaseModel):
         for name in type(value).model_fields:
             yield from _images_in(getattr(value, name))
-    elif isinstance(value, Mapping):
-        for item in value.values():
+    elif isinstance(value, Mapping | list):
+        for item in value.values() if isinstance(value, Mapping) else value:
             yield from _images_in(item)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from stacks.checks import capacity, hardware, launch, network, serving, speculation
+from stacks.checks import capacity, fabric, hardware, launch, network, parallelism, routing, serving, speculation
 from stacks.checks.candidate import Candidate
 from stacks.problems import Problem
 
@@ -18,7 +18,10 @@ Check = Callable[[Candidate], Iterator[Problem]]
 
 CHECKS: tuple[Check, ...] = (
     *hardware.CHECKS,
+    *parallelism.CHECKS,
+    *fabric.CHECKS,
     *serving.CHECKS,
+    *routing.CHECKS,
     *speculation.CHECKS,
     *capacity.CHECKS,
     *network.CHECKS,

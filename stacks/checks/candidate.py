@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stacks.charts import ChartReference
 from stacks.derive import Derived
 from stacks.images import ImageReference
 from stacks.row_lookup import Rows
@@ -29,4 +30,5 @@ class Candidate:
     rows: Rows
     derived: Derived
     images: Mapping[str, ImageReference]
+    charts: Mapping[str, ChartReference]
     applying: bool

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from stacks.checks.candidate import Candidate
 from stacks.memory import GB, GIB, MIB
 from stacks.problems import Problem
+from stacks.spec import PrefillDecode
 from stacks.wording import some
 
 __all__ = ["CHECKS"]
@@ -19,6 +20,10 @@ _ACTIVATION_BYTES = 2
 """Between layers, activations are bf16 whatever the weights are."""
 NODE_RESERVE_GIB = 8
 """Host memory left for what else runs on a GPU node: seeding, device plugin, metrics agents."""
+
+
+def _engine(c: Candidate) -> str:
+    return f"{c.rows.engine.kind} {c.rows.engine.version}"
 
 
 def weights_fit(c: Candidate) -> Iterator[Problem]:
@@ -59,7 +64,7 @@ def gpu_memory_free(c: Candidate) -> Iterator[Problem]:
             "counts what is free, and an engine that finds less than its share refuses to start",
             allowed=f"up to {highest:g}",
             remedy="lower it",
-            source=f"vLLM checks free memory at start; that CUDA takes up to {_CUDA_MIB} MiB is assumed",
+            source=f"{_engine(c)} checks free memory at start; that CUDA takes up to {_CUDA_MIB} MiB is assumed",
         )
 
 
@@ -104,31 +109,32 @@ def context_fits(c: Candidate) -> Iterator[Problem]:
             f"({c.derived.kv_bytes_per_token} bytes each); one request of full length would not fit",
             allowed=f"up to {c.derived.kv_tokens_per_replica}",
             remedy="lower context_tokens or max_sequences, or raise tensor_parallel",
-            source="vLLM checks max model length against its KV blocks at start",
+            source=f"{_engine(c)} checks the context length against its KV blocks at start",
         )
 
 
 def nodes(c: Candidate) -> Iterator[Problem]:
     """Replicas need nodes; nodes without replicas are paid for and idle."""
     have, need = c.preset.accelerator_pool.nodes, c.derived.nodes_needed
-    shape, gpus = c.preset.serving.shape, c.rows.hardware.gpu.count
+    derived, shape, gpus = c.derived, c.preset.serving.shape, c.rows.hardware.gpu.count
+    key = "prefill_replicas" if isinstance(shape, PrefillDecode) else "replicas"
     if have < need:
         yield Problem(
             rule="too-few-nodes",
             path="accelerator_pool.nodes",
             value=have,
-            why=f"{shape.replicas} x {some(shape.tensor_parallel, 'GPU')} take {need} {c.rows.hardware.machine_type} "
+            why=f"{derived.replicas} x {some(shape.tensor_parallel, 'GPU')} take {need} {c.rows.hardware.machine_type} "
             f"of {some(gpus, 'GPU')} each; pods would stay Pending",
             allowed=f">= {need}",
             remedy="add nodes or lower replicas",
             source=c.rows.hardware.gpu.source,
         )
-    idle = have * gpus - shape.replicas * shape.tensor_parallel
+    idle = have * gpus - derived.replicas * shape.tensor_parallel
     if have >= need and idle > 0:
         yield Problem(
             rule="idle-gpus",
-            path="serving.shape.replicas",
-            value=shape.replicas,
+            path=f"serving.shape.{key}",
+            value=getattr(shape, key),
             why=f"{idle} of {some(have * gpus, 'GPU')}: paid for, and serving nothing",
             allowed="replicas x tensor_parallel equal to the GPUs of the pool",
             remedy="add replicas or use fewer or smaller nodes",
@@ -139,9 +145,10 @@ def nodes(c: Candidate) -> Iterator[Problem]:
 
 def host_memory(c: Candidate) -> Iterator[Problem]:
     """Pods with their host tier must fit the memory GKE leaves them."""
-    per_node = min(c.derived.replicas_per_node, c.preset.serving.shape.replicas)
+    per_node = min(c.derived.replicas_per_node, c.derived.replicas)
     needed = per_node * c.derived.pod_memory_gib
-    available = c.derived.allocatable_memory_gib - NODE_RESERVE_GIB
+    pages = c.rows.transport.hugepages_2mi_per_node if c.rows.transport else 0
+    available = c.derived.allocatable_memory_gib - NODE_RESERVE_GIB - pages * 2 // 1024
     if needed <= available:
         return
     offload = c.preset.serving.kv_cache.offload
@@ -152,7 +159,8 @@ def host_memory(c: Candidate) -> Iterator[Problem]:
         value=offload.gib_per_replica if offload.kind == "host_dram" else c.rows.hardware.machine_type,
         why=f"a node's engine pods need {per_node} x {c.derived.pod_memory_gib} GiB of memory, "
         f"{c.rows.hardware.machine_type} leaves {available} GiB for them; they would stay Pending",
-        allowed=f"pod memory up to {available // per_node} GiB; the host tier counts twice in it (pinning)",
+        allowed=f"pod memory up to {available // per_node} GiB; the host tier counts "
+        f"{c.rows.engine.offload.pod_memory_per_host_tier_byte:g} times in it (pinning)",
         remedy="make the tier smaller or use fewer replicas a node" if tiered else "choose a larger machine type",
         source="derived: see pod_memory_gib and allocatable_memory_gib in plan",
     )
@@ -177,7 +185,7 @@ def host_tier_size(c: Candidate) -> Iterator[Problem]:
 
 def local_ssd(c: Candidate) -> Iterator[Problem]:
     """Weights, caches and the SSD tier share the node's local SSD; a full disk evicts the server."""
-    per_node = min(c.derived.replicas_per_node, c.preset.serving.shape.replicas)
+    per_node = min(c.derived.replicas_per_node, c.derived.replicas)
     weights_gib = -(-c.derived.weights_bytes // GIB)
     needed = weights_gib + per_node * c.derived.pod_ephemeral_gib
     available = c.derived.allocatable_ephemeral_gib

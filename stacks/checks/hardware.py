@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate
 from stacks.problems import Problem
-from stacks.rows import GkeSupport
+from stacks.rows import GkeSupport, LlmdRelease
 from stacks.versions import minor, numbers, older
 from stacks.wording import some
 
@@ -45,6 +45,62 @@ def provisioning(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def reservation(c: Candidate) -> Iterator[Problem]:
+    """Reserved nodes come from a reservation, and from one NVLink domain of it where the machine has such."""
+    name, wanted = c.settings.get("reservation"), c.preset.accelerator_pool.provisioning.kind == "reservation"
+    row = c.rows.hardware
+    form = "projects/<project>/reservations/<name>"
+    if row.gke.reservation_scope == "sub_block":
+        form += "/reservationBlocks/<block>/reservationSubBlocks/<sub-block>"
+    if wanted and name is None:
+        yield Problem(
+            rule="reservation-missing",
+            path="reservation",
+            why="the nodes come from a reservation, and none is named; GKE would create nothing, or take another",
+            allowed=form,
+            remedy=f"pulumi config set beamline:reservation {form}",
+            source=row.gke.source,
+        )
+    if name is not None and not wanted:
+        yield Problem(
+            rule="reservation-not-used",
+            path="reservation",
+            value=name,
+            why=f"the nodes are {c.preset.accelerator_pool.provisioning.kind}, so this would do nothing",
+            allowed="null, or accelerator_pool.provisioning.kind: reservation",
+            remedy="remove it, or set overrides.accelerator_pool.provisioning.kind to reservation",
+            source="GKE docs, consuming reservations",
+        )
+    if wanted and name is not None and row.gke.reservation_scope == "sub_block" and "SubBlocks/" not in name:
+        yield Problem(
+            rule="reservation-scope",
+            path="reservation",
+            value=name,
+            why=f"one NVLink domain of {row.machine_type} is one sub-block; nodes of several cannot reach each other "
+            "over NVLink",
+            allowed=form,
+            remedy="name the sub-block: gcloud beta compute reservations sub-blocks list",
+            source=row.gke.source,
+        )
+
+
+def pool_size(c: Candidate) -> Iterator[Problem]:
+    """A pool whose nodes share NVLink ends where the NVLink domain ends."""
+    fabric, nodes = c.rows.hardware.fabric, c.preset.accelerator_pool.nodes
+    if fabric.placement and nodes > fabric.nvlink_domain_nodes:
+        yield Problem(
+            rule="nvlink-domain-nodes",
+            path="accelerator_pool.nodes",
+            value=nodes,
+            why=f"a pool of {c.rows.hardware.machine_type} is one NVLink domain "
+            f"({fabric.placement.accelerator_topology}) of {fabric.nvlink_domain_nodes} nodes; its placement policy "
+            "refuses more",
+            allowed=f"1 to {fabric.nvlink_domain_nodes}",
+            remedy="lower it; more nodes take a second stack with its own sub-block",
+            source=fabric.placement.source,
+        )
+
+
 def _version_problems(version: str, gke: GkeSupport, machine_type: str) -> Iterator[Problem]:
     floors = {numbers(m): floor for m, floor in gke.min_version_by_minor.items()}
     own = numbers(minor(version))
@@ -70,7 +126,7 @@ def gke_version(c: Candidate) -> Iterator[Problem]:
     yield from _version_problems(version, c.rows.hardware.gke, c.rows.hardware.machine_type)
     yield from _version_problems(version, c.rows.system.gke, c.rows.system.machine_type)
     release = c.rows.release
-    if older(version, release.gke_installs_inference_pool_from):
+    if isinstance(release, LlmdRelease) and older(version, release.gke_installs_inference_pool_from):
         yield Problem(
             rule="inference-pool-crd",
             path="cluster.version",
@@ -98,4 +154,4 @@ def zone_in_region(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (ssd_count, provisioning, gke_version, zone_in_region)
+CHECKS = (ssd_count, provisioning, reservation, pool_size, gke_version, zone_in_region)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate
-from stacks.cloud import PLACEHOLDER_BUCKET, PLACEHOLDER_PROJECT, SANDBOX_PROJECT
+from stacks.cloud import PLACEHOLDER_BUCKET, PLACEHOLDER_PROJECT, PLACEHOLDER_RESERVATION, SANDBOX_PROJECT
 from stacks.problems import Problem, Severity
 from stacks.spec import Bucket
 from stacks.wording import of
@@ -76,9 +76,28 @@ def bucket(c: Candidate) -> Iterator[Problem]:
             )
 
 
+def reservation(c: Candidate) -> Iterator[Problem]:
+    """The placeholder cannot be somebody's reservation."""
+    name = c.settings.get("reservation") or ""
+    if PLACEHOLDER_RESERVATION in name.split("/"):
+        yield Problem(
+            rule="placeholder-reservation",
+            path="reservation",
+            value=name,
+            why="this is the placeholder of the shipped stack file, not a reservation of yours",
+            allowed="the reservation, or its sub-block, that Google gave your project",
+            remedy="pulumi config set beamline:reservation <yours>; plan and the sandbox do not need it",
+            source="stacks/cloud.py",
+            severity=_severity(c),
+        )
+
+
 def digests(c: Candidate) -> Iterator[Problem]:
     """A tag can move; a production stack runs what was tested."""
-    unresolved = {role: image.name for role, image in c.images.items() if not image.resolved}
+    images = {**c.images}
+    for role, chart in c.charts.items():
+        images |= {f"{role} chart, {value}": image for value, image in chart.images.items()}
+    unresolved = {role: image.name for role, image in images.items() if not image.resolved}
     if unresolved:
         tags = of(len(set(unresolved.values())), "tag")
         yield Problem(
@@ -122,4 +141,4 @@ def mirror(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (stack_name, project, bucket, mirror, digests)
+CHECKS = (stack_name, project, bucket, reservation, mirror, digests)

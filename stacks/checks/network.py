@@ -9,6 +9,7 @@ from itertools import combinations
 
 from stacks.checks.candidate import Candidate
 from stacks.problems import Problem
+from stacks.spec import ClusterNetwork, ExistingCluster, NewNetwork
 from stacks.wording import some
 
 __all__ = ["CHECKS"]
@@ -39,7 +40,9 @@ def _parse(text: str) -> IPv4Network | None:
 
 
 def _ranges(c: Candidate) -> dict[str, IPv4Network | None]:
-    return {key: _parse(getattr(c.preset.network, key)) for key in _KEYS}
+    """Ranges of a new network, None for what is no range; those of an existing one are only known at Google."""
+    network = c.preset.network
+    return {key: _parse(getattr(network, key)) for key in _KEYS} if isinstance(network, NewNetwork) else {}
 
 
 def valid(c: Candidate) -> Iterator[Problem]:
@@ -93,7 +96,7 @@ def disjoint(c: Candidate) -> Iterator[Problem]:
 
 def pods_range(c: Candidate) -> Iterator[Problem]:
     """Every node takes a block of pod addresses: twice its maximum of pods, rounded up to a power of two."""
-    network = _ranges(c)["pods_cidr"]
+    network = _ranges(c).get("pods_cidr")
     if network is None:
         return
     pools = (
@@ -117,7 +120,7 @@ def pods_range(c: Candidate) -> Iterator[Problem]:
 
 def nodes_range(c: Candidate) -> Iterator[Problem]:
     """Google keeps four addresses of every subnet."""
-    network = _ranges(c)["nodes_cidr"]
+    network = _ranges(c).get("nodes_cidr")
     nodes = c.preset.system_pool.nodes + c.preset.accelerator_pool.nodes + 2 * _SURGE_NODES + 1
     usable = 0 if network is None else max(0, network.num_addresses - 4)
     if network is not None and usable < nodes:
@@ -134,7 +137,7 @@ def nodes_range(c: Candidate) -> Iterator[Problem]:
 
 def services_range(c: Candidate) -> Iterator[Problem]:
     """Every Service takes one address, those of GKE and of the metrics collection too."""
-    network = _ranges(c)["services_cidr"]
+    network = _ranges(c).get("services_cidr")
     if network is not None and network.prefixlen > _SMALLEST_SERVICES_PREFIX:
         yield Problem(
             rule="services-range",
@@ -149,7 +152,7 @@ def services_range(c: Candidate) -> Iterator[Problem]:
 
 def proxy_only(c: Candidate) -> Iterator[Problem]:
     """Regional gateways run on proxies in a subnet of their own, /26 or larger."""
-    network = _ranges(c)["proxy_only_cidr"]
+    network = _ranges(c).get("proxy_only_cidr")
     if network is not None and network.prefixlen > 26:  # noqa: PLR2004 - the documented limit
         yield Problem(
             rule="proxy-only-range",
@@ -162,4 +165,22 @@ def proxy_only(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (valid, assignable, disjoint, pods_range, nodes_range, services_range, proxy_only)
+def whose_network(c: Candidate) -> Iterator[Problem]:
+    """An existing cluster has its network already; a new one needs to be told."""
+    existing, inherited = isinstance(c.preset.cluster, ExistingCluster), isinstance(c.preset.network, ClusterNetwork)
+    if existing == inherited:
+        return
+    yield Problem(
+        rule="network-of-cluster",
+        path="network.kind",
+        value=c.preset.network.kind,
+        why="an existing cluster stays in the VPC it was made in, so this network would do nothing"
+        if existing
+        else "a new cluster has no network yet that could be taken over",
+        allowed="of_cluster" if existing else "new, existing",
+        remedy="write network: {kind: of_cluster}" if existing else "describe a new network or name an existing one",
+        source="GKE docs, VPC-native clusters: network and subnet cannot be changed",
+    )
+
+
+CHECKS = (whose_network, valid, assignable, disjoint, pods_range, nodes_range, services_range, proxy_only)

@@ -1,4 +1,4 @@
-"""Model, engine and router: what the engine refuses at start, said before the nodes are paid for."""
+"""Model and engine: what the engine refuses at start, said before the nodes are paid for."""
 
 from __future__ import annotations
 
@@ -6,61 +6,10 @@ from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate
 from stacks.problems import Problem
-from stacks.spec import Bucket
+from stacks.spec import Bucket, VllmEngine
 from stacks.wording import some
 
 __all__ = ["CHECKS"]
-
-_RESERVED = ("default", "kube-system", "kube-public", "kube-node-lease", "gmp-system", "gmp-public")
-
-
-def tensor_parallel(c: Candidate) -> Iterator[Problem]:
-    """The model divides over some GPU counts only, and one replica stays inside one node here."""
-    tp = c.preset.serving.shape.tensor_parallel
-    support = c.rows.model.engines[c.preset.serving.engine.kind]
-    gpus = c.rows.hardware.gpu.count
-    if tp not in support.tensor_parallel:
-        heads = c.rows.model.architecture.attention_heads
-        yield Problem(
-            rule="tensor-parallel",
-            path="serving.shape.tensor_parallel",
-            value=tp,
-            why=f"{c.rows.model.title} has {heads} attention and {c.rows.model.architecture.kv_heads} KV heads; "
-            "the engine refuses a size that does not divide them",
-            allowed=", ".join(map(str, support.tensor_parallel)),
-            remedy="choose an allowed size",
-            source=support.source,
-        )
-    if tp > gpus:
-        yield Problem(
-            rule="replica-spans-nodes",
-            path="serving.shape.tensor_parallel",
-            value=tp,
-            why=f"a replica of {some(tp, 'GPU')} does not fit one {c.rows.hardware.machine_type} ({gpus}); replicas "
-            "over several nodes need a LeaderWorkerSet, which this release does not render",
-            allowed=f"up to {gpus}",
-            remedy="lower tensor_parallel or choose a machine type with more GPUs",
-            source=c.rows.hardware.gpu.source,
-        )
-
-
-def expert_parallel(c: Candidate) -> Iterator[Problem]:
-    """Expert parallelism needs experts and more than one GPU."""
-    shape = c.preset.serving.shape
-    if not shape.expert_parallel:
-        return
-    experts = c.rows.model.architecture.experts
-    if experts == 0 or shape.tensor_parallel == 1:
-        why = "a dense model has no experts to spread" if experts == 0 else "one GPU has nobody to share experts with"
-        yield Problem(
-            rule="expert-parallel",
-            path="serving.shape.expert_parallel",
-            value=True,
-            why=f"{why}: the setting would do nothing",
-            allowed="false",
-            remedy="set it to false",
-            source=c.rows.model.architecture.source,
-        )
 
 
 def weights_named(c: Candidate) -> Iterator[Problem]:
@@ -80,7 +29,7 @@ def weights_named(c: Candidate) -> Iterator[Problem]:
         why=f"the weights are still the preset's, from {place}; the engine would serve those, whatever they are",
         allowed="another checkpoint together with the place of its weights",
         remedy="set model.weights in the overrides as well: prefix for a bucket, repository and revision for the hub",
-        source="vLLM 0.33.0 takes the precision from the weights it finds",
+        source=f"{c.rows.engine.kind} {c.rows.engine.version} takes the precision from the weights it finds",
     )
 
 
@@ -124,18 +73,32 @@ def nvfp4_experts(c: Candidate) -> Iterator[Problem]:
 
 def moe_backend(c: Candidate) -> Iterator[Problem]:
     """NVFP4 experts have several kernels, not all of which exist for a GPU; on these the choice is made by hand."""
-    backend = c.preset.serving.engine.moe_backend
-    capability = c.rows.hardware.gpu.compute_capability
-    known = c.rows.engine.moe_backends_by_compute_capability.get(capability, [])
+    engine, capability = c.preset.serving.engine, c.rows.hardware.gpu.compute_capability
+    known = c.rows.engine.moe_backends_by_compute_capability.get(capability)
     nvfp4 = c.rows.checkpoint.precision == "nvfp4"
-    if nvfp4 and backend not in known:
+    if nvfp4 and known == []:
+        yield Problem(
+            rule="nvfp4-kernel",
+            path="model.checkpoint",
+            value=c.preset.model.checkpoint,
+            why=f"{c.rows.engine.kind} {c.rows.engine.version} has no NVFP4 expert kernel for compute capability "
+            f"{capability}",
+            allowed=", ".join(k for k, row in c.rows.model.checkpoints.items() if row.precision != "nvfp4"),
+            remedy="choose another checkpoint, engine or hardware",
+            source=c.rows.engine.source,
+        )
+        return
+    if not isinstance(engine, VllmEngine):
+        return
+    backend = engine.moe_backend
+    if nvfp4 and known and backend not in known:
         yield Problem(
             rule="moe-backend",
             path="serving.engine.moe_backend",
             value=backend,
             why=f"NVFP4 experts on compute capability {capability} run on a few kernels only; "
             "the engine's own choice has crashed or given garbage there",
-            allowed=", ".join(known) or "none known",
+            allowed=", ".join(known),
             remedy="name an allowed backend",
             source="vllm-project/vllm#32826, #33417, #31085; vLLM 0.33.0 --moe-backend",
         )
@@ -163,82 +126,23 @@ def batch(c: Candidate) -> Iterator[Problem]:
             "the engine refuses a smaller budget",
             allowed=f">= {engine.max_sequences}",
             remedy="raise batched_tokens or lower max_sequences",
-            source="vLLM 0.33.0 SchedulerConfig",
+            source=f"{c.rows.engine.kind} {c.rows.engine.version}, scheduler settings",
         )
 
 
-def gateway(c: Candidate) -> Iterator[Problem]:
-    """Outside the VPC nobody speaks plain HTTP to a model."""
-    gateway = c.preset.serving.router.gateway
-    if gateway.gateway_class == "gke-l7-regional-external-managed" and gateway.certificate is None:
+def offload_tier(c: Candidate) -> Iterator[Problem]:
+    """An engine has the tiers it has."""
+    kind, tiers = c.preset.serving.kv_cache.offload.kind, c.rows.engine.offload.tiers
+    if kind != "none" and kind not in tiers:
         yield Problem(
-            rule="gateway-certificate",
-            path="serving.router.gateway.certificate",
-            why="this class is reachable from the internet, and without a certificate prompts travel in clear text",
-            allowed="name of a regional SSL certificate in the project",
-            remedy="set the certificate, or use gateway_class gke-l7-rilb",
-            source="GKE docs, Gateway TLS",
+            rule="offload-tier",
+            path="serving.kv_cache.offload.kind",
+            value=kind,
+            why=f"{c.rows.engine.kind} {c.rows.engine.version} has no such tier",
+            allowed=", ".join(["none", *tiers]),
+            remedy="choose an allowed tier",
+            source=c.rows.engine.offload.source,
         )
 
 
-def scorers(c: Candidate) -> Iterator[Problem]:
-    """A router without scorers sends requests anywhere."""
-    weights = c.preset.serving.router.scorers
-    if not any((weights.prefix_cache, weights.queue, weights.kv_cache_utilization)):
-        yield Problem(
-            rule="no-scorer",
-            path="serving.router.scorers",
-            value=0,
-            why="every scorer has weight 0, so the router would choose replicas at random",
-            allowed="at least one weight above 0",
-            remedy="give a scorer a weight; llm-d's guides use prefix_cache 3, queue 2, kv_cache_utilization 2",
-            source="llm-d-router v0.10.0, scheduling profiles",
-        )
-
-
-def namespace(c: Candidate) -> Iterator[Problem]:
-    """The stack creates its namespace; system ones are not its own."""
-    name = c.preset.serving.namespace
-    if name in _RESERVED or name.startswith(("kube-", "gke-")):
-        yield Problem(
-            rule="reserved-namespace",
-            path="serving.namespace",
-            value=name,
-            why="the namespace belongs to Kubernetes or GKE and cannot be created or secured by the stack",
-            allowed="any other DNS label",
-            remedy="choose a name of your own",
-            source="Kubernetes docs, namespaces",
-        )
-
-
-def image_arch(c: Candidate) -> Iterator[Problem]:
-    """An image of another architecture is pulled and then fails with an exec format error."""
-    for role, row, machine in (
-        ("engine", c.rows.engine.image, c.rows.hardware.machine),
-        ("router", c.rows.release.router_image, c.rows.system.machine),
-    ):
-        if machine.arch not in row.archs:
-            yield Problem(
-                rule="image-arch",
-                path=f"serving.{role}.{'version' if role == 'engine' else 'release'}",
-                value=f"{row.repository}:{row.tag}",
-                why=f"the image is built for {', '.join(row.archs)}, the nodes are {machine.arch}",
-                allowed=machine.arch,
-                remedy="choose a version with an image for these nodes",
-                source=row.source,
-            )
-
-
-CHECKS = (
-    tensor_parallel,
-    expert_parallel,
-    weights_named,
-    precision_on_gpu,
-    nvfp4_experts,
-    moe_backend,
-    batch,
-    gateway,
-    scorers,
-    namespace,
-    image_arch,
-)
+CHECKS = (weights_named, precision_on_gpu, nvfp4_experts, moe_backend, batch, offload_tier)

@@ -38,7 +38,7 @@ def speculation(c: Candidate) -> Iterator[Problem]:
             "step; the engine would silently run fewer sequences",
             allowed=f">= {needed}",
             remedy="raise batched_tokens or lower max_sequences",
-            source="vLLM 0.33.0: active sequences are cut to batched tokens / (speculative tokens + 1)",
+            source=f"{c.rows.engine.kind} {c.rows.engine.version}: sequences are cut to batched tokens / (1 + drafted)",
         )
 
 

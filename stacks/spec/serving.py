@@ -1,28 +1,21 @@
-"""What a preset says: the intent of one serving stack, in the field's words.
+"""What a preset says about serving: weights, router stack, engine, shape, KV cache.
 
-These models are the contract of ``stacks/presets/*.yaml`` and of ``overrides`` in a stack file. They hold intent only;
-every number that follows from it (ports, shared memory, pod requests, budgets, timeouts) comes from
-``stacks.derive``.
+Router stack and engine are separate axes; each is chosen by its ``kind``.
 """
 
 from __future__ import annotations
 
-from datetime import date
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from stacks.forms import (
     BucketName,
     CertificateName,
-    Cidr,
-    FeatureName,
-    GkeVersion,
     HubRepository,
     HubRevision,
     Namespace,
     ObjectPrefix,
-    ReservationName,
     SecretId,
     Text,
     Version,
@@ -30,10 +23,9 @@ from stacks.forms import (
 from stacks.rows import Strict
 
 __all__ = [
-    "AcceleratorPool",
+    "Aggregated",
     "Bucket",
-    "Cluster",
-    "Evidence",
+    "DynamoRouter",
     "Gateway",
     "HostDramOffload",
     "HuggingFace",
@@ -41,80 +33,19 @@ __all__ = [
     "LlmdRouter",
     "LocalSsdOffload",
     "Model",
-    "Monitoring",
-    "Network",
     "NoOffload",
-    "Preset",
+    "PrefillDecode",
     "Serving",
-    "Shape",
+    "SglangEngine",
     "Speculation",
-    "SystemPool",
+    "Transport",
     "VllmEngine",
 ]
 
-Nodes = Annotated[int, Field(gt=0, le=1000, description="GKE's limit is 1000 nodes a pool.")]
 Count = Annotated[int, Field(gt=0, le=10_000)]
 Tokens = Annotated[int, Field(gt=0, le=100_000_000)]
 TierGib = Annotated[int, Field(gt=0, le=1_000_000)]
 Weight = Annotated[int, Field(ge=0, le=1000)]
-BOOT_DISK_LIMIT_GB = 65_536
-"""64 TiB: no disk of Compute Engine is larger."""
-
-
-class Cluster(Strict):
-    """The GKE cluster. Nodes are private, the control plane is reached by its IAM-guarded DNS endpoint."""
-
-    version: GkeVersion = Field(description="Exact version of control plane and nodes, x.y.z-gke.n.")
-    release_channel: Literal["RAPID", "REGULAR", "STABLE", "EXTENDED"]
-
-
-class Network(Strict):
-    """Address plan of the VPC the stack creates."""
-
-    mtu: Annotated[int, Field(ge=1300, le=8896)]
-    nodes_cidr: Cidr
-    pods_cidr: Cidr
-    services_cidr: Cidr
-    proxy_only_cidr: Cidr = Field(description="Envoy proxies of the regional Gateway classes; /26 or larger.")
-
-
-class SystemPool(Strict):
-    """The small pool for routers and operators; never GPU work."""
-
-    machine_type: Text = Field(description="A row of stacks/catalog/system.")
-    nodes: Nodes
-    boot_disk_gb: Annotated[int, Field(ge=30, le=BOOT_DISK_LIMIT_GB)]
-
-
-class OnDemand(Strict):
-    """Capacity by the hour, if there is any."""
-
-    kind: Literal["on_demand"]
-
-
-class Spot(Strict):
-    """Preemptible capacity."""
-
-    kind: Literal["spot"]
-
-
-class Reservation(Strict):
-    """Capacity from one named reservation."""
-
-    kind: Literal["reservation"]
-    name: ReservationName
-
-
-class AcceleratorPool(Strict):
-    """The GPU nodes."""
-
-    machine_type: Text = Field(description="A row of stacks/catalog/hardware.")
-    nodes: Nodes
-    local_ssd_count: Annotated[int, Field(ge=0, le=1000)] | None = Field(
-        default=None, description="Null: the machine type's own count."
-    )
-    boot_disk_gb: Annotated[int, Field(ge=100, le=BOOT_DISK_LIMIT_GB)]
-    provisioning: Annotated[OnDemand | Spot | Reservation, Field(discriminator="kind")]
 
 
 class Bucket(Strict):
@@ -165,9 +96,19 @@ class LlmdRouter(Strict):
     """The llm-d router: endpoint picker behind a GKE Gateway."""
 
     kind: Literal["llm-d"]
-    release: Version = Field(description="A row of stacks/catalog/releases.")
+    release: Version = Field(description="A row of stacks/catalog/llmd_releases.")
     gateway: Gateway
     scorers: Scorers
+
+
+class DynamoRouter(Strict):
+    """NVIDIA Dynamo: its operator, and a frontend that routes to its workers."""
+
+    kind: Literal["dynamo"]
+    release: Version = Field(description="A row of stacks/catalog/dynamo_releases.")
+    gateway: Gateway
+    mode: Literal["kv", "round-robin"] = Field(description="kv: to the worker with most of the prompt cached.")
+    frontends: Annotated[int, Field(gt=0, le=100)] = Field(description="Replicas of the frontend.")
 
 
 class VllmEngine(Strict):
@@ -181,12 +122,49 @@ class VllmEngine(Strict):
     moe_backend: Text | None = Field(default=None, description="Null: the engine's choice.")
 
 
-class Shape(Strict):
-    """Replicas and how each spreads over GPUs."""
+class SglangEngine(Strict):
+    """SGLang workers."""
 
+    kind: Literal["sglang"]
+    version: Version = Field(description="A row of stacks/catalog/engines.")
+    max_sequences: Count = Field(description="SGLang: max-running-requests.")
+    batched_tokens: Tokens = Field(description="SGLang: chunked-prefill-size and max-prefill-tokens.")
+    gpu_memory_utilization: Annotated[float, Field(gt=0, lt=1)] = Field(description="SGLang: mem-fraction-static.")
+    swa_full_tokens_ratio: Annotated[float, Field(gt=0, le=1)] = Field(
+        description="Tokens of sliding-window cache per token of full cache; SGLang's own 0.8 wastes most of the pool."
+    )
+
+
+class Aggregated(Strict):
+    """Every replica does prefill and decode."""
+
+    kind: Literal["aggregated"]
     replicas: Count
     tensor_parallel: Count
     expert_parallel: bool
+
+
+class PrefillDecode(Strict):
+    """Prefill and decode on replicas of their own; KV cache moves from one to the other."""
+
+    kind: Literal["prefill_decode"]
+    prefill_replicas: Count
+    decode_replicas: Count
+    tensor_parallel: Count
+    expert_parallel: bool
+
+
+class Transport(Strict):
+    """How pods of different nodes exchange tensors."""
+
+    name: Text = Field(description="A row of stacks/catalog/transports.")
+    compute_domain_nodes: Annotated[int, Field(ge=0, le=1000)] | None = Field(
+        default=None,
+        description="Nodes a ComputeDomain waits for before its pods start; null or 0: it grows with its pods.",
+    )
+    rdma_devices_per_pod: Count | None = Field(
+        default=None, description="Null: the pod's share of the node's devices, by GPUs."
+    )
 
 
 class NoOffload(Strict):
@@ -229,9 +207,11 @@ class Serving(Strict):
     """Router stack and engine are separate axes; each is chosen by its ``kind``."""
 
     namespace: Namespace = Field(description="The engine's namespace; seeding runs in <namespace>-weights.")
-    router: LlmdRouter
-    engine: VllmEngine
-    shape: Shape
+    existing_namespace: bool = Field(default=False, description="Whether the engine's namespace is there already.")
+    router: Annotated[LlmdRouter | DynamoRouter, Field(discriminator="kind")]
+    engine: Annotated[VllmEngine | SglangEngine, Field(discriminator="kind")]
+    shape: Annotated[Aggregated | PrefillDecode, Field(discriminator="kind")]
+    transport: Transport | None = Field(default=None, description="Null: pods of different nodes share nothing.")
     context_tokens: Tokens
     longest_request_s: Annotated[int, Field(gt=0, le=86_400)] = Field(
         description="Longest request a client may make; every timeout follows from it."
@@ -240,38 +220,4 @@ class Serving(Strict):
     speculation: Speculation | None = None
     wait: Literal["ready", "accepted"] = Field(
         default="ready", description="ready: up ends when every workload serves; accepted: when the API took it."
-    )
-
-
-class Monitoring(Strict):
-    """Managed Prometheus scraping of engine and router."""
-
-    scrape_interval_s: Annotated[int, Field(ge=5, le=300)]
-
-
-class Evidence(Strict):
-    """How we know that one feature works on this preset."""
-
-    status: Literal["measured", "documented", "derived", "unverified"]
-    source: Text
-    as_of: date
-    note: str = ""
-
-
-class Preset(Strict):
-    """One composition of catalog rows."""
-
-    schema_file: ClassVar[str] = "preset"
-
-    description: Text
-    production: bool = Field(description="Protected resources, digests required, plain HTTP only inside the VPC.")
-    cluster: Cluster
-    network: Network
-    system_pool: SystemPool
-    accelerator_pool: AcceleratorPool
-    model: Model
-    serving: Serving
-    monitoring: Monitoring
-    evidence: dict[FeatureName, Evidence] = Field(
-        description="Per feature; a feature without a line counts as unverified."
     )

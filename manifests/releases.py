@@ -1,0 +1,37 @@
+"""The release a stack is built on, as the type its router stack has."""
+
+from __future__ import annotations
+
+from stacks.resolve import StackSpec
+from stacks.rows import DynamoRelease, LlmdRelease
+from stacks.spec import DynamoRouter, LlmdRouter
+
+__all__ = ["dynamo_release", "dynamo_router", "llmd_release", "llmd_router"]
+
+
+def llmd_release(spec: StackSpec) -> LlmdRelease:
+    """Return the llm-d release; raises ``TypeError`` for a stack with another router."""
+    if not isinstance(spec.rows.release, LlmdRelease):
+        raise TypeError(f"{spec.name} has no llm-d router but {spec.rows.release.kind}")
+    return spec.rows.release
+
+
+def dynamo_release(spec: StackSpec) -> DynamoRelease:
+    """Return the Dynamo release; raises ``TypeError`` for a stack with another router."""
+    if not isinstance(spec.rows.release, DynamoRelease):
+        raise TypeError(f"{spec.name} has no Dynamo but {spec.rows.release.kind}")
+    return spec.rows.release
+
+
+def llmd_router(spec: StackSpec) -> LlmdRouter:
+    """Return what the preset says about its llm-d router; raises ``TypeError`` for a stack with another router."""
+    if not isinstance(spec.preset.serving.router, LlmdRouter):
+        raise TypeError(f"{spec.name} has no llm-d router but {spec.preset.serving.router.kind}")
+    return spec.preset.serving.router
+
+
+def dynamo_router(spec: StackSpec) -> DynamoRouter:
+    """Return what the preset says about its Dynamo router; raises ``TypeError`` for a stack with another router."""
+    if not isinstance(spec.preset.serving.router, DynamoRouter):
+        raise TypeError(f"{spec.name} has no Dynamo but {spec.preset.serving.router.kind}")
+    return spec.preset.serving.router

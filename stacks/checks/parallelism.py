@@ -1,0 +1,132 @@
+"""How a replica spreads over GPUs and nodes: sizes the model divides into, roles, and what starts them together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stacks.checks.candidate import Candidate
+from stacks.problems import Problem
+from stacks.rows import DynamoRelease
+from stacks.spec import PrefillDecode
+from stacks.wording import some
+
+__all__ = ["CHECKS"]
+
+
+def tensor_parallel(c: Candidate) -> Iterator[Problem]:
+    """The model divides over some GPU counts only, and so does its drafter."""
+    tp, support = c.preset.serving.shape.tensor_parallel, c.rows.model.engines[c.preset.serving.engine.kind]
+    model, drafter = c.rows.model.architecture, c.rows.drafter
+    if tp not in support.tensor_parallel:
+        yield Problem(
+            rule="tensor-parallel",
+            path="serving.shape.tensor_parallel",
+            value=tp,
+            why=f"{c.rows.model.title} has {model.attention_heads} attention and {model.kv_heads} KV heads; "
+            "the engine refuses a size that does not divide them",
+            allowed=", ".join(map(str, support.tensor_parallel)),
+            remedy="choose an allowed size",
+            source=support.source,
+        )
+    elif drafter and drafter.attention_heads % tp:
+        yield Problem(
+            rule="drafter-tensor-parallel",
+            path="serving.shape.tensor_parallel",
+            value=tp,
+            why=f"the drafter's {drafter.attention_heads} attention heads do not divide over {some(tp, 'GPU')}",
+            allowed=", ".join(str(size) for size in support.tensor_parallel if drafter.attention_heads % size == 0),
+            remedy="choose an allowed size, or leave speculation out",
+            source=drafter.source,
+        )
+
+
+def spans_nodes(c: Candidate) -> Iterator[Problem]:
+    """A replica larger than a node takes whole nodes, a transport between them, and somebody to start it."""
+    tp, gpus = c.preset.serving.shape.tensor_parallel, c.rows.hardware.gpu.count
+    if tp <= gpus:
+        return
+    row, transport, release = c.rows.hardware, c.rows.transport, c.rows.release
+    if tp % gpus or transport is None or not transport.collectives:
+        why = f"a replica of {some(tp, 'GPU')} does not fit one {row.machine_type} ({gpus})"
+        if tp % gpus:
+            why += ", and does not fill whole ones"
+        else:
+            why += f", and {transport.name} is too slow between them" if transport else ", and nothing joins them"
+        yield Problem(
+            rule="replica-spans-nodes",
+            path="serving.shape.tensor_parallel",
+            value=tp,
+            why=why,
+            allowed=f"up to {gpus}, or a multiple of it with a transport that carries collectives",
+            remedy="lower tensor_parallel, or choose hardware with more GPUs or with such a transport "
+            "(serving.transport.name)",
+            source=row.fabric.source,
+        )
+    kind = c.preset.serving.engine.kind
+    if isinstance(release, DynamoRelease) and not release.runtimes[kind].spans_nodes:
+        yield Problem(
+            rule="engine-spans-nodes",
+            path="serving.shape.tensor_parallel",
+            value=tp,
+            why=f"replicas of {kind} over several nodes are not rendered with {release.kind} {release.version}",
+            allowed=f"up to {gpus}",
+            remedy="lower tensor_parallel, or set serving.engine.kind or serving.router.kind to another",
+            source=release.runtimes[kind].source,
+        )
+
+
+def expert_parallel(c: Candidate) -> Iterator[Problem]:
+    """Expert parallelism needs experts, more than one GPU, and an engine that spreads this model's."""
+    shape, kind = c.preset.serving.shape, c.preset.serving.engine.kind
+    if not shape.expert_parallel:
+        return
+    support = c.rows.model.engines[kind]
+    if c.rows.model.architecture.experts == 0:
+        why, source = "a dense model has no experts to spread", c.rows.model.architecture.source
+    elif shape.tensor_parallel == 1:
+        why, source = "one GPU has nobody to share experts with", c.rows.model.architecture.source
+    elif not support.expert_parallel:
+        why = support.refuses.get("moe-a2a-backend", f"{kind} does not spread this model's experts")
+        source = support.source
+    else:
+        return
+    yield Problem(
+        rule="expert-parallel",
+        path="serving.shape.expert_parallel",
+        value=True,
+        why=why,
+        allowed="false",
+        remedy="set it to false: tensor parallelism splits experts too",
+        source=source,
+    )
+
+
+def prefill_decode(c: Candidate) -> Iterator[Problem]:
+    """Prefill apart from decode takes a router stack and an engine that do it, and a way for the KV cache to go."""
+    if not isinstance(c.preset.serving.shape, PrefillDecode):
+        return
+    kind, release, transport = c.preset.serving.engine.kind, c.rows.release, c.rows.transport
+    if not isinstance(release, DynamoRelease) or not release.runtimes[kind].prefill_decode:
+        yield Problem(
+            rule="prefill-decode",
+            path="serving.shape.kind",
+            value="prefill_decode",
+            why=f"prefill and decode workers of {kind} are not rendered with {release.kind} {release.version}",
+            allowed="aggregated",
+            remedy="set it to aggregated, or choose another serving.router.kind or serving.engine.kind",
+            source=release.source,
+        )
+    if transport is None or kind not in transport.kv_transfer:
+        yield Problem(
+            rule="kv-transfer",
+            path="serving.transport.name" if transport else "serving.transport",
+            value=transport.name if transport else None,
+            why="decode workers take over the KV cache that prefill workers made, "
+            + (f"and {kind} has no backend for it over {transport.name}" if transport else "and no transport is named"),
+            allowed=", ".join(c.rows.hardware.fabric.transports),
+            remedy="name a transport of this hardware",
+            source=c.rows.hardware.fabric.source,
+        )
+
+
+CHECKS = (tensor_parallel, spans_nodes, expert_parallel, prefill_decode)

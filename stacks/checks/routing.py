@@ -1,0 +1,92 @@
+"""Router and what clients reach: gateway, scorers, namespace, images of every pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stacks.checks.candidate import Candidate
+from stacks.problems import Problem
+from stacks.rows import DynamoRelease, ImageRow, LlmdRelease
+from stacks.rows.base import Arch
+from stacks.spec import LlmdRouter
+
+__all__ = ["CHECKS"]
+
+_RESERVED = ("default", "kube-system", "kube-public", "kube-node-lease", "gmp-system", "gmp-public")
+
+
+def gateway(c: Candidate) -> Iterator[Problem]:
+    """Outside the VPC nobody speaks plain HTTP to a model."""
+    gateway = c.preset.serving.router.gateway
+    if gateway.gateway_class == "gke-l7-regional-external-managed" and gateway.certificate is None:
+        yield Problem(
+            rule="gateway-certificate",
+            path="serving.router.gateway.certificate",
+            why="this class is reachable from the internet, and without a certificate prompts travel in clear text",
+            allowed="name of a regional SSL certificate in the project",
+            remedy="set the certificate, or use gateway_class gke-l7-rilb",
+            source="GKE docs, Gateway TLS",
+        )
+
+
+def scorers(c: Candidate) -> Iterator[Problem]:
+    """A router without scorers sends requests anywhere."""
+    router = c.preset.serving.router
+    if not isinstance(router, LlmdRouter):
+        return
+    weights = router.scorers
+    if not any((weights.prefix_cache, weights.queue, weights.kv_cache_utilization)):
+        yield Problem(
+            rule="no-scorer",
+            path="serving.router.scorers",
+            value=0,
+            why="every scorer has weight 0, so the router would choose replicas at random",
+            allowed="at least one weight above 0",
+            remedy="give a scorer a weight; llm-d's guides use prefix_cache 3, queue 2, kv_cache_utilization 2",
+            source="llm-d-router v0.10.0, scheduling profiles",
+        )
+
+
+def namespace(c: Candidate) -> Iterator[Problem]:
+    """The stack creates its namespace; system ones are not its own."""
+    name = c.preset.serving.namespace
+    if name in _RESERVED or name.startswith(("kube-", "gke-")):
+        yield Problem(
+            rule="reserved-namespace",
+            path="serving.namespace",
+            value=name,
+            why="the namespace belongs to Kubernetes or GKE and cannot be created or secured by the stack",
+            allowed="any other DNS label",
+            remedy="choose a name of your own",
+            source="Kubernetes docs, namespaces",
+        )
+
+
+def _pods_images(c: Candidate) -> Iterator[tuple[str, ImageRow, Arch]]:
+    """Each image with the key that chose it and the architecture of the nodes it runs on."""
+    release, nodes, system = c.rows.release, c.rows.hardware.machine.arch, c.rows.system.machine.arch
+    yield "serving.engine.version", c.rows.engine_image, nodes
+    if isinstance(release, LlmdRelease):
+        yield "serving.router.release", release.router_image, system
+    if isinstance(release, DynamoRelease):
+        yield "serving.router.release", c.rows.engine_image, system  # frontends run from it too
+        for item in release.platform.images:
+            yield "serving.router.release", item.image, system
+
+
+def image_arch(c: Candidate) -> Iterator[Problem]:
+    """An image of another architecture is pulled and then fails with an exec format error."""
+    for path, row, arch in _pods_images(c):
+        if arch not in row.archs:
+            yield Problem(
+                rule="image-arch",
+                path=path,
+                value=f"{row.repository}:{row.tag}",
+                why=f"the image is built for {', '.join(row.archs)}, the nodes are {arch}",
+                allowed=arch,
+                remedy="choose a version with an image for these nodes",
+                source=row.source,
+            )
+
+
+CHECKS = (gateway, scorers, namespace, image_arch)

@@ -1,0 +1,46 @@
+"""Catalog rows: facts about hardware, models, engines and releases, as typed data.
+
+A row is one YAML file under ``stacks/catalog/``. Every group of figures names where it was read and when, and every
+figure has its unit in the field name, so that new hardware or a new model is a new file and never a new ``if``.
+"""
+
+from __future__ import annotations
+
+from stacks.rows.base import ChartImage, ChartRow, ContainerUser, ImageRow, Sourced, Strict
+from stacks.rows.hardware import Fabric, GkeSupport, HardwareRow, MachineShape, SystemMachineRow
+from stacks.rows.models import Architecture, Checkpoint, Drafter, EngineKind, ModelRow
+from stacks.rows.serving import (
+    DynamoRelease,
+    EngineRow,
+    HelperCharts,
+    HelperImages,
+    LlmdRelease,
+    ReleaseRow,
+    TransportRow,
+)
+
+__all__ = [
+    "Architecture",
+    "ChartImage",
+    "ChartRow",
+    "Checkpoint",
+    "ContainerUser",
+    "Drafter",
+    "DynamoRelease",
+    "EngineKind",
+    "EngineRow",
+    "Fabric",
+    "GkeSupport",
+    "HardwareRow",
+    "HelperCharts",
+    "HelperImages",
+    "ImageRow",
+    "LlmdRelease",
+    "MachineShape",
+    "ModelRow",
+    "ReleaseRow",
+    "Sourced",
+    "Strict",
+    "SystemMachineRow",
+    "TransportRow",
+]

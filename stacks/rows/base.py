@@ -1,0 +1,84 @@
+"""What every row is made of: strict models, sourced groups of figures, images and charts."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from stacks.forms import HelmValue, Text, Version
+
+__all__ = [
+    "Arch",
+    "ChartImage",
+    "ChartRow",
+    "ContainerUser",
+    "ImageRow",
+    "NotNegative",
+    "Positive",
+    "Rate",
+    "Sourced",
+    "Strict",
+]
+
+Positive = Annotated[int, Field(gt=0)]
+NotNegative = Annotated[int, Field(ge=0)]
+Rate = Annotated[float, Field(ge=0.001, le=100_000)]
+Arch = Literal["amd64", "arm64"]
+
+
+class Strict(BaseModel):
+    """Base of everything a user writes: no unknown keys, no silent conversions, no changes after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    schema_file: ClassVar[str] = ""
+    """Of a model that describes a whole file: which of stacks/schemas an editor checks it with."""
+
+    @classmethod
+    def schema_source(cls) -> str:
+        """Return the file that says what is allowed, for messages."""
+        return f"stacks/schemas/{cls.schema_file}.schema.json"
+
+
+class Sourced(Strict):
+    """A group of figures with one origin."""
+
+    source: Text = Field(description="Where the figures were read: a page title with its address, or a derivation.")
+    as_of: date = Field(description="Day the source was read or last changed.")
+
+
+class ImageRow(Sourced):
+    """One container image: where it is pulled from. Its digest is in images.lock.yaml."""
+
+    registry: Text
+    repository: Text
+    tag: Text
+    archs: Annotated[list[Arch], Field(min_length=1)]
+
+
+class ContainerUser(Sourced):
+    """The unprivileged user an image is made for."""
+
+    uid: Positive
+    name: Text
+
+
+class ChartImage(Strict):
+    """An image a chart runs, and the chart's values that name it."""
+
+    image: ImageRow
+    repository_value: HelmValue = Field(description="Takes registry and repository.")
+    tag_value: HelmValue = Field(description="Takes the tag, with the digest where it is known.")
+
+
+class ChartRow(Sourced):
+    """One Helm chart of a third party, pinned, with the images it runs."""
+
+    registry: Text = Field(description="Host of the OCI registry or of the chart repository.")
+    repository: Text = Field(description="Path there, the chart's name last for OCI, without it for https.")
+    protocol: Literal["oci", "https"]
+    name: Text
+    version: Version
+    namespace: Text = Field(description="Where it is installed.")
+    images: list[ChartImage]

@@ -1,0 +1,77 @@
+"""Rows about models: the numbers that decide memory, the checkpoints, the drafters, which engine serves them."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from stacks.forms import DnsLabel, Text, Version
+from stacks.rows.base import NotNegative, Positive, Sourced
+
+__all__ = ["Architecture", "Checkpoint", "Drafter", "EngineKind", "ModelRow", "ModelSupport"]
+
+EngineKind = Literal["vllm", "sglang"]
+
+
+class Architecture(Sourced):
+    """The numbers that decide memory: see ``stacks.memory`` for the formulas."""
+
+    engine_class: Text
+    parameters: Positive
+    active_parameters: Positive
+    hidden_size: Positive
+    attention_heads: Positive
+    kv_heads: Positive
+    head_dim: Positive
+    full_attention_layers: Positive
+    sliding_attention_layers: NotNegative
+    sliding_window_tokens: NotNegative
+    experts: NotNegative = Field(description="Routed experts per mixture-of-experts layer; 0 for a dense model.")
+    max_context_tokens: Positive
+
+
+class Checkpoint(Sourced):
+    """One set of weights of a model."""
+
+    precision: Literal["bf16", "fp8", "nvfp4"]
+    weights_bytes: Positive
+    needs: list[Literal["fp8_tensor_cores", "fp4_tensor_cores"]] = Field(default_factory=list)
+
+
+class Drafter(Sourced):
+    """A speculative-decoding draft model that belongs to a model."""
+
+    methods: Annotated[dict[EngineKind, Text], Field(min_length=1)] = Field(
+        description="Each engine's name for the method (vLLM: speculative_config.method)."
+    )
+    engine_class: Text
+    weights_bytes: Positive
+    max_speculative_tokens: Positive
+    attention_heads: Positive = Field(description="A tensor parallel size must divide them.")
+    kv_bytes_per_token: Positive = Field(description="In bf16, all layers: what an engine that pools it keeps.")
+
+
+class ModelSupport(Sourced):
+    """What one engine needs to know to serve a model."""
+
+    first_version: Version
+    tensor_parallel: Annotated[list[Positive], Field(min_length=1)]
+    expert_parallel: bool = Field(description="Whether the kit knows how to spread this model's experts there.")
+    arguments: dict[str, str | int | bool] = Field(description="Arguments every worker of this model takes.")
+    refuses: dict[str, Text] = Field(default_factory=dict, description="Settings the engine refuses, with its reason.")
+
+
+class ModelRow(Sourced):
+    """One model: its architecture, its checkpoints, its drafters, and which engine serves it from which version."""
+
+    schema_file: ClassVar[str] = "model"
+
+    name: DnsLabel
+    title: Text
+    served_name: Text
+    licence: Text
+    architecture: Architecture
+    checkpoints: Annotated[dict[DnsLabel, Checkpoint], Field(min_length=1)]
+    drafters: dict[DnsLabel, Drafter] = Field(default_factory=dict)
+    engines: Annotated[dict[EngineKind, ModelSupport], Field(min_length=1)]

@@ -1,0 +1,189 @@
+"""Rows about what serves: engines, router stacks, transports between pods, and the kit's own helpers."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from stacks.forms import ComputeCapability, EnvironmentName, GkeVersion, Text, Version
+from stacks.rows.base import ChartRow, ContainerUser, ImageRow, NotNegative, Positive, Sourced, Strict
+from stacks.rows.models import EngineKind
+
+__all__ = [
+    "DynamoRelease",
+    "EngineRow",
+    "HelperCharts",
+    "HelperImages",
+    "LlmdRelease",
+    "ReleaseRow",
+    "TransportRow",
+]
+
+
+class EngineStartup(Sourced):
+    """Parts of an engine's start that do not depend on the weights."""
+
+    image_pull_s: Positive
+    compile_s: Positive
+
+
+class EngineMemory(Sourced):
+    """What an engine keeps of GPU memory besides weights and KV cache."""
+
+    overhead_gb_per_gpu: Annotated[float, Field(gt=0, le=1000)]
+
+
+class EngineOffload(Sourced):
+    """How an engine moves KV cache out of GPU memory."""
+
+    tiers: list[Literal["host_dram", "local_ssd"]] = Field(description="Tiers the kit can switch on in this engine.")
+    host_tier_in_shm: bool = Field(description="Whether the host tier is mapped in /dev/shm, which must hold it.")
+    pod_memory_per_host_tier_byte: Annotated[float, Field(ge=1, le=4)] = Field(description="Pinning can cost more.")
+    blocks_per_chunk: Positive | None = Field(description="GPU blocks that move together; null: no such setting.")
+    local_ssd_staging_gib_per_rank: NotNegative = Field(
+        description="Host memory that blocks pass through on their way to local SSD."
+    )
+    proven_host_tier_gib: Positive = Field(description="Largest host tier of one replica that a public run reports.")
+
+
+class EngineRow(Sourced):
+    """One version of an inference engine; the row's own source is that of its defaults."""
+
+    schema_file: ClassVar[str] = "engine"
+
+    kind: EngineKind
+    version: Version
+    image: ImageRow | None = Field(description="Null: run only from the image of a router release that brings it.")
+    user: ContainerUser | None
+    port: Positive
+    metrics_path: Text
+    startup: EngineStartup
+    memory: EngineMemory
+    offload: EngineOffload
+    moe_backends_by_compute_capability: dict[ComputeCapability, list[Text]] = Field(
+        description="NVFP4 mixture-of-experts kernels that run on a compute capability."
+    )
+    nvfp4_expert_parallel_failed_on: list[ComputeCapability] = Field(
+        description="Where NVFP4 experts under expert parallelism are reported to crash."
+    )
+
+
+class RouterPorts(Sourced):
+    """Ports of the endpoint picker."""
+
+    ext_proc: Positive
+    health: Positive
+    metrics: Positive
+
+
+class RouterSizing(Sourced):
+    """Requests of the router's pod."""
+
+    cpu: Positive
+    memory_gib: Positive
+
+
+class PrefixMatching(Sourced):
+    """How much of a prompt the router compares with what an engine has cached."""
+
+    default_max_tokens: Positive = Field(description="Longest prefix it compares unless told otherwise.")
+
+
+class LlmdRelease(Sourced):
+    """One release of the llm-d router: which images and API versions go together."""
+
+    schema_file: ClassVar[str] = "llmd-release"
+
+    kind: Literal["llm-d"]
+    version: Version
+    engines: Annotated[dict[EngineKind, list[Version]], Field(min_length=1)] = Field(
+        description="Engine versions the kit runs behind this router; each engine runs from its own image."
+    )
+    router_image: ImageRow
+    user: ContainerUser
+    config_api_version: Text
+    inference_pool_api_version: Text
+    gke_installs_inference_pool_from: GkeVersion
+    ports: RouterPorts
+    sizing: RouterSizing
+    prefix_matching: PrefixMatching
+
+
+class DynamoPorts(Sourced):
+    """Ports of a Dynamo graph."""
+
+    frontend: Positive = Field(description="OpenAI API, health and metrics of the frontend.")
+    system: Positive = Field(description="Health and metrics of a worker.")
+    kv_events: Positive = Field(description="First port workers publish cache events on, one more per data rank.")
+    bootstrap: Positive = Field(description="Where prefill workers meet decode workers.")
+
+
+class DynamoRuntime(Sourced):
+    """The image that runs one engine under this release."""
+
+    engine_version: Version
+    image: ImageRow
+    module: Text = Field(description="Python module of the worker.")
+    spans_nodes: bool = Field(description="Whether the operator starts one replica of it over several nodes.")
+    prefill_decode: bool = Field(description="Whether the kit renders separate prefill and decode workers of it.")
+
+
+class DynamoRelease(Sourced):
+    """One release of NVIDIA Dynamo: platform chart, API version, and the image of each engine."""
+
+    schema_file: ClassVar[str] = "dynamo-release"
+
+    kind: Literal["dynamo"]
+    version: Version
+    platform: ChartRow
+    api_version: Text = Field(description="apiVersion of DynamoGraphDeployment.")
+    runtimes: Annotated[dict[EngineKind, DynamoRuntime], Field(min_length=1)]
+    user: ContainerUser
+    ports: DynamoPorts
+    sizing: RouterSizing = Field(description="Requests of one frontend.")
+
+    @property
+    def engines(self) -> dict[EngineKind, list[str]]:
+        """Engine versions this release runs."""
+        return {kind: [runtime.engine_version] for kind, runtime in self.runtimes.items()}
+
+
+ReleaseRow = LlmdRelease | DynamoRelease
+
+
+class TransportRow(Sourced):
+    """How pods of different nodes exchange tensors: claims, environment, node agents and memory, switched together."""
+
+    schema_file: ClassVar[str] = "transport"
+
+    name: Text
+    compute_domain: bool = Field(description="Pods share GPU memory over NVLink and claim an IMEX channel.")
+    rdma_device_class: Text | None = Field(description="DeviceClass of the RDMA devices a pod claims; null: none.")
+    node_agent: Literal["asapd_lite"] | None = Field(description="A row of helper-images, run on every node.")
+    hugepages_2mi_per_node: NotNegative = Field(description="Huge pages of 2 MiB the node agent takes.")
+    capabilities: list[Text] = Field(description="Linux capabilities a pod needs, beyond what restricted admits.")
+    environment: dict[EnvironmentName, str] = Field(description="Of every engine container.")
+    environment_by_engine: dict[EngineKind, dict[EnvironmentName, str]] = Field(default_factory=dict)
+    kv_transfer: dict[EngineKind, Text] = Field(
+        description="The engine's name for the backend that moves KV cache from prefill to decode workers here."
+    )
+    collectives: bool = Field(description="Whether one replica may span nodes over it.")
+
+
+class HelperImages(Strict):
+    """Images that belong to the kit rather than to an engine or a router."""
+
+    schema_file: ClassVar[str] = "helper-images"
+
+    weights_gcs: ImageRow = Field(description="Has gcloud and sh; copies weights out of a bucket.")
+    asapd_lite: ImageRow = Field(description="Google's agent that brings up RDMA network cards on bare metal.")
+
+
+class HelperCharts(Strict):
+    """Charts that belong to the kit rather than to a router release."""
+
+    schema_file: ClassVar[str] = "helper-charts"
+
+    dra_driver: ChartRow = Field(description="NVIDIA's driver for ComputeDomains.")
+    leader_worker_set: ChartRow = Field(description="The controller of replicas that span nodes, for llm-d.")

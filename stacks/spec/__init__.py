@@ -1,0 +1,80 @@
+"""What a preset says: the intent of one serving stack, in the field's words.
+
+These models are the contract of ``stacks/presets/*.yaml`` and of ``overrides`` in a stack file. They hold intent only;
+every number that follows from it (ports, shared memory, pod requests, budgets, timeouts) comes from
+``stacks.derive``.
+"""
+
+from __future__ import annotations
+
+from stacks.spec.infrastructure import (
+    AcceleratorPool,
+    ClusterNetwork,
+    ExistingCluster,
+    ExistingNetwork,
+    NewCluster,
+    NewNetwork,
+    OnDemand,
+    Reservation,
+    Spot,
+    SystemPool,
+)
+from stacks.spec.preset import (
+    Evidence,
+    ManagedPrometheus,
+    NoMonitoring,
+    Preset,
+)
+from stacks.spec.serving import (
+    Aggregated,
+    Bucket,
+    DynamoRouter,
+    Gateway,
+    HostDramOffload,
+    HuggingFace,
+    KvCache,
+    LlmdRouter,
+    LocalSsdOffload,
+    Model,
+    NoOffload,
+    PrefillDecode,
+    Serving,
+    SglangEngine,
+    Speculation,
+    Transport,
+    VllmEngine,
+)
+
+__all__ = [
+    "AcceleratorPool",
+    "Aggregated",
+    "Bucket",
+    "ClusterNetwork",
+    "DynamoRouter",
+    "Evidence",
+    "ExistingCluster",
+    "ExistingNetwork",
+    "Gateway",
+    "HostDramOffload",
+    "HuggingFace",
+    "KvCache",
+    "LlmdRouter",
+    "LocalSsdOffload",
+    "ManagedPrometheus",
+    "Model",
+    "NewCluster",
+    "NewNetwork",
+    "NoMonitoring",
+    "NoOffload",
+    "OnDemand",
+    "PrefillDecode",
+    "Preset",
+    "Reservation",
+    "Serving",
+    "SglangEngine",
+    "Speculation",
+    "Spot",
+    "SystemPool",
+    "Transport",
+    "VllmEngine",
+]

@@ -1,0 +1,108 @@
+"""What a preset says about the ground a stack stands on: cluster, network and node pools."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from stacks.forms import Cidr, GkeVersion, ResourceName, Text
+from stacks.rows import Strict
+
+__all__ = [
+    "AcceleratorPool",
+    "ClusterNetwork",
+    "ExistingCluster",
+    "ExistingNetwork",
+    "NewCluster",
+    "NewNetwork",
+    "OnDemand",
+    "Reservation",
+    "Spot",
+    "SystemPool",
+]
+
+Nodes = Annotated[int, Field(gt=0, le=1000, description="GKE's limit is 1000 nodes a pool.")]
+BOOT_DISK_LIMIT_GB = 65_536
+"""64 TiB: no disk of Compute Engine is larger."""
+
+
+class NewCluster(Strict):
+    """A GKE cluster of the stack's own: private nodes, control plane behind its IAM-guarded DNS endpoint."""
+
+    kind: Literal["new"]
+    version: GkeVersion = Field(description="Exact version of control plane and nodes, x.y.z-gke.n.")
+    release_channel: Literal["RAPID", "REGULAR", "STABLE", "EXTENDED"]
+
+
+class ExistingCluster(Strict):
+    """A cluster that is there already, in the stack's project and region; the stack adds its node pools."""
+
+    kind: Literal["existing"]
+    name: ResourceName
+    version: GkeVersion = Field(description="Exact version of the new nodes; not newer than the control plane.")
+
+
+class NewNetwork(Strict):
+    """A VPC of the stack's own, and its address plan."""
+
+    kind: Literal["new"]
+    mtu: Annotated[int, Field(ge=1300, le=8896)]
+    nodes_cidr: Cidr
+    pods_cidr: Cidr
+    services_cidr: Cidr
+    proxy_only_cidr: Cidr = Field(description="Envoy proxies of the regional Gateway classes; /26 or larger.")
+
+
+class ExistingNetwork(Strict):
+    """A VPC that is there already, in the stack's project, with its NAT and its proxy-only subnet."""
+
+    kind: Literal["existing"]
+    network: ResourceName
+    subnetwork: ResourceName = Field(description="Subnet of the nodes, in the stack's region.")
+    pods_range: ResourceName = Field(description="Name of the subnet's secondary range for pods.")
+    services_range: ResourceName = Field(description="Name of the subnet's secondary range for Services.")
+
+
+class ClusterNetwork(Strict):
+    """Whatever VPC the existing cluster is in."""
+
+    kind: Literal["of_cluster"]
+
+
+class SystemPool(Strict):
+    """The small pool for routers and operators; never GPU work."""
+
+    machine_type: Text = Field(description="A row of stacks/catalog/system.")
+    nodes: Nodes
+    boot_disk_gb: Annotated[int, Field(ge=30, le=BOOT_DISK_LIMIT_GB)]
+
+
+class OnDemand(Strict):
+    """Capacity by the hour, if there is any."""
+
+    kind: Literal["on_demand"]
+
+
+class Spot(Strict):
+    """Preemptible capacity."""
+
+    kind: Literal["spot"]
+
+
+class Reservation(Strict):
+    """Capacity from the reservation that the stack file names."""
+
+    kind: Literal["reservation"]
+
+
+class AcceleratorPool(Strict):
+    """The GPU nodes."""
+
+    machine_type: Text = Field(description="A row of stacks/catalog/hardware.")
+    nodes: Nodes
+    local_ssd_count: Annotated[int, Field(ge=0, le=1000)] | None = Field(
+        default=None, description="Null: the machine type's own count."
+    )
+    boot_disk_gb: Annotated[int, Field(ge=100, le=BOOT_DISK_LIMIT_GB)]
+    provisioning: Annotated[OnDemand | Spot | Reservation, Field(discriminator="kind")]
