@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from manifests.chosen import vllm_engine
 from manifests.weight_sets import drafter_weights, model_weights
 from stacks.resolve import StackSpec
 from stacks.spec import HostDramOffload, LocalSsdOffload
@@ -36,23 +37,22 @@ def _flag(name: str, value: Any) -> str:
 
 def _settings(spec: StackSpec) -> dict[str, Any]:
     """Every flag that is set, by name; what the preset leaves open is left to the engine."""
-    serving = spec.preset.serving
-    model = spec.rows.model
+    serving, model, engine = spec.preset.serving, spec.rows.model, vllm_engine(spec)
     settings: dict[str, Any] = {
         "served-model-name": model.served_name,
         "port": spec.derived.engine_port,
         "tensor-parallel-size": serving.shape.tensor_parallel,
         "enable-expert-parallel": serving.shape.expert_parallel,
         "max-model-len": serving.context_tokens,
-        "max-num-seqs": serving.engine.max_sequences,
-        "max-num-batched-tokens": serving.engine.batched_tokens,
-        "gpu-memory-utilization": serving.engine.gpu_memory_utilization,
+        "max-num-seqs": engine.max_sequences,
+        "max-num-batched-tokens": engine.batched_tokens,
+        "gpu-memory-utilization": engine.gpu_memory_utilization,
         "kv-cache-dtype": serving.kv_cache.dtype,
         "block-size": serving.kv_cache.block_size_tokens,
-        "moe-backend": serving.engine.moe_backend,
+        "moe-backend": engine.moe_backend,
         "speculative-config": _speculation(spec),
         "kv-transfer-config": _offload(spec),
-        **model.engines[serving.engine.kind].arguments,
+        **model.engines[engine.kind].arguments,
         "shutdown-timeout": spec.derived.engine_drain_s,
         # The router reads /metrics twenty times a second and the probes ask too: their lines would bury all others.
         "disable-access-log-for-endpoints": f"/health,/v1/models,{spec.rows.engine.metrics_path}",

@@ -8,9 +8,9 @@ Source: https://gateway-api-inference-extension.sigs.k8s.io/api-types/inferencep
 
 from __future__ import annotations
 
+from manifests.chosen import llmd_release
 from manifests.naming import ENGINE, ROUTER, metadata, selector
 from manifests.objects import KubernetesObject
-from manifests.releases import llmd_release
 from stacks.resolve import StackSpec
 
 __all__ = ["inference_pool", "pool_reference"]

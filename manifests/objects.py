@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["Area", "KubernetesObject"]
+from stacks.charts import ChartReference
 
-Area = Literal["weights", "serving", "gateway", "monitoring"]
+__all__ = ["Area", "HelmRelease", "KubernetesObject"]
+
+Area = Literal["fabric", "weights", "serving", "gateway", "monitoring"]
 """Component that owns the object; areas are applied in this order."""
 
 
@@ -23,7 +25,7 @@ class KubernetesObject:
     ``timeout_s`` bounds the wait for it when it is created; ``update_timeout_s`` when it is changed, where that takes
     longer because old pods drain first (None: as for creating). ``wait_for`` lists kubectl-style conditions
     (``condition=Programmed``, ``jsonpath={...}=value``) a custom resource must reach. ``after`` names objects of the
-    same area that come first. ``await_ready`` false tells an applier to go on as soon as the API took the object.
+    same area, or Helm releases of it, that come first. ``await_ready`` false tells an applier to go on as soon as the API took the object.
     """
 
     area: Area
@@ -34,3 +36,19 @@ class KubernetesObject:
     wait_for: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     await_ready: bool = True
+
+
+@dataclass(frozen=True)
+class HelmRelease:
+    """A third party's chart as the stack installs it; ``name`` is the release's, the same at every run.
+
+    ``values`` are complete: the chart's images with mirror and digest are in them. ``timeout_s`` bounds the wait until
+    everything it installs is ready; ``after`` names objects of the same area that come first (its namespace).
+    """
+
+    area: Area
+    name: str
+    chart: ChartReference
+    values: Mapping[str, Any]
+    timeout_s: int
+    after: tuple[str, ...] = ()

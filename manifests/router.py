@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from manifests.chosen import llmd_release
 from manifests.inference_pool import pool_reference
 from manifests.naming import ROUTER, content_name, engine_namespace, labels, metadata, selector
 from manifests.objects import KubernetesObject
 from manifests.placement import system_labels, system_tolerations
 from manifests.pod_security import confined, unprivileged
-from manifests.releases import llmd_release
 from manifests.router_config import CONFIG_FILE, router_config
 from stacks.resolve import StackSpec
 

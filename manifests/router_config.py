@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from manifests.releases import llmd_release, llmd_router
+from manifests.chosen import llmd_release, llmd_router
 from stacks.resolve import StackSpec
 
 __all__ = ["CONFIG_FILE", "router_config"]

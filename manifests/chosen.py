@@ -1,12 +1,12 @@
-"""The release a stack is built on, as the type its router stack has."""
+"""What a stack has chosen of each union, as the type that the code for it needs."""
 
 from __future__ import annotations
 
 from stacks.resolve import StackSpec
 from stacks.rows import DynamoRelease, LlmdRelease
-from stacks.spec import DynamoRouter, LlmdRouter
+from stacks.spec import DynamoRouter, LlmdRouter, SglangEngine, VllmEngine
 
-__all__ = ["dynamo_release", "dynamo_router", "llmd_release", "llmd_router"]
+__all__ = ["dynamo_release", "dynamo_router", "llmd_release", "llmd_router", "sglang_engine", "vllm_engine"]
 
 
 def llmd_release(spec: StackSpec) -> LlmdRelease:
@@ -35,3 +35,17 @@ def dynamo_router(spec: StackSpec) -> DynamoRouter:
     if not isinstance(spec.preset.serving.router, DynamoRouter):
         raise TypeError(f"{spec.name} has no Dynamo but {spec.preset.serving.router.kind}")
     return spec.preset.serving.router
+
+
+def vllm_engine(spec: StackSpec) -> VllmEngine:
+    """Return what the preset says about vLLM; raises ``TypeError`` for a stack with another engine."""
+    if not isinstance(spec.preset.serving.engine, VllmEngine):
+        raise TypeError(f"{spec.name} does not run vLLM but {spec.preset.serving.engine.kind}")
+    return spec.preset.serving.engine
+
+
+def sglang_engine(spec: StackSpec) -> SglangEngine:
+    """Return what the preset says about SGLang; raises ``TypeError`` for a stack with another engine."""
+    if not isinstance(spec.preset.serving.engine, SglangEngine):
+        raise TypeError(f"{spec.name} does not run SGLang but {spec.preset.serving.engine.kind}")
+    return spec.preset.serving.engine

@@ -1,0 +1,115 @@
+"""What a pod asks for to reach pods of other nodes: claims, environment, neighbours. The transport decides all of it.
+
+- A ComputeDomain gives its pods an IMEX channel, without which memory of another node's GPU cannot be mapped over
+  NVLink. Its driver makes the claim template it names.
+- RDMA devices are dynamic resources of the node. A pod claims its share by GPUs, and no two pods share a device.
+- Pods that share memory over NVLink must be in one NVLink domain; GKE names it in a node label.
+Source: https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu ; GKE docs, managed DRANET
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from manifests.naming import ENGINE, metadata, selector
+from manifests.objects import KubernetesObject
+from stacks.resolve import StackSpec
+
+__all__ = ["claim_objects", "container_claims", "pod_affinity", "pod_claims", "transport_environment"]
+
+COMPUTE_DOMAIN = "nvlink"
+RDMA = "rdma"
+_CHANNEL_CLAIM = "nvlink-channel"
+
+
+def claim_objects(spec: StackSpec) -> tuple[KubernetesObject, ...]:
+    """The ComputeDomain and the template of the RDMA claim, in the engine's namespace, where the transport has them."""
+    transport, objects = spec.rows.transport, []
+    if transport and transport.compute_domain:
+        objects.append(_compute_domain(spec))
+    if transport and transport.rdma_device_class:
+        objects.append(_rdma_claim_template(spec, transport.rdma_device_class))
+    return tuple(objects)
+
+
+def _compute_domain(spec: StackSpec) -> KubernetesObject:
+    """The driver makes the claim template, and a status once pods claim: nothing can be waited for before them."""
+    chosen = spec.preset.serving.transport
+    return KubernetesObject(
+        area="serving",
+        name="compute-domain",
+        body={
+            "apiVersion": "resource.nvidia.com/v1beta1",
+            "kind": "ComputeDomain",
+            "metadata": metadata(spec, COMPUTE_DOMAIN, component=ENGINE),
+            "spec": {
+                "numNodes": (chosen.compute_domain_nodes or 0) if chosen else 0,
+                "channel": {"allocationMode": "Single", "resourceClaimTemplate": {"name": _CHANNEL_CLAIM}},
+            },
+        },
+    )
+
+
+def _rdma_claim_template(spec: StackSpec, device_class: str) -> KubernetesObject:
+    return KubernetesObject(
+        area="serving",
+        name="rdma-claim-template",
+        body={
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaimTemplate",
+            "metadata": metadata(spec, RDMA, component=ENGINE),
+            "spec": {
+                "spec": {
+                    "devices": {
+                        "requests": [
+                            {
+                                "name": RDMA,
+                                "exactly": {
+                                    "deviceClassName": device_class,
+                                    "allocationMode": "ExactCount",
+                                    "count": spec.derived.rdma_devices_per_pod,
+                                },
+                            }
+                        ]
+                    }
+                }
+            },
+        },
+    )
+
+
+def pod_claims(spec: StackSpec) -> list[dict[str, str]]:
+    """``spec.resourceClaims`` of an engine pod; empty without claims."""
+    transport, claims = spec.rows.transport, []
+    if transport and transport.compute_domain:
+        claims.append({"name": COMPUTE_DOMAIN, "resourceClaimTemplateName": _CHANNEL_CLAIM})
+    if transport and transport.rdma_device_class:
+        claims.append({"name": RDMA, "resourceClaimTemplateName": RDMA})
+    return claims
+
+
+def container_claims(spec: StackSpec) -> list[dict[str, str]]:
+    """``resources.claims`` of the engine's container: every claim of its pod."""
+    return [{"name": claim["name"]} for claim in pod_claims(spec)]
+
+
+def transport_environment(spec: StackSpec) -> dict[str, str]:
+    """Variables that make NCCL, UCX and the engine use what is claimed."""
+    transport = spec.rows.transport
+    if transport is None:
+        return {}
+    return {**transport.environment, **transport.environment_by_engine.get(spec.rows.engine.kind, {})}
+
+
+def pod_affinity(spec: StackSpec) -> dict[str, Any] | None:
+    """Keep all engine pods in one NVLink domain; None where they share no memory over NVLink."""
+    transport, label = spec.rows.transport, spec.rows.hardware.fabric.domain_label
+    if transport is None or not transport.compute_domain or label is None:
+        return None
+    return {
+        "podAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": {"matchLabels": selector(spec, ENGINE)}, "topologyKey": label}
+            ]
+        }
+    }
