@@ -15,6 +15,8 @@ BUILT_IN = [
     Kind("v1", "Event", "events", namespaced=True),
     Kind("storage.k8s.io/v1", "StorageClass", "storageclasses", namespaced=False),
     Kind("storage.k8s.io/v1", "CSIDriver", "csidrivers", namespaced=False),
+    Kind("resource.k8s.io/v1", "DeviceClass", "deviceclasses", namespaced=False),
+    Kind("resource.k8s.io/v1", "ResourceSlice", "resourceslices", namespaced=False),
     Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False),
 ]
 

@@ -18,6 +18,7 @@ PROJECT_MEMBER = "gcp:projects/iAMMember:IAMMember"
 BUCKET, BUCKET_MEMBER = "gcp:storage/bucket:Bucket", "gcp:storage/bucketIAMMember:BucketIAMMember"
 SECRET_MEMBER = "gcp:secretmanager/secretIamMember:SecretIamMember"
 REPOSITORY_MEMBER = "gcp:artifactregistry/repositoryIamMember:RepositoryIamMember"
+POLICY = "gcp:compute/resourcePolicy:ResourcePolicy"
 CLUSTER, POOL = "gcp:container/cluster:Cluster", "gcp:container/nodePool:NodePool"
 
 NETWORK_ID = f"projects/{PROJECT}/global/networks/beam"
@@ -79,6 +80,14 @@ GOOD: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "address": (ADDRESS, {"name": "beam-address", "region": REGION}),
     "global address": (GLOBAL_ADDRESS, {"name": "beam-global"}),
+    "policy": (
+        POLICY,
+        {
+            "name": "beam-domain",
+            "region": REGION,
+            "workloadPolicy": {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "1x72"},
+        },
+    ),
     "account": (ACCOUNT, {"accountId": "beam-nodes", "displayName": "Nodes of beam"}),
     "role": (
         PROJECT_MEMBER,
@@ -188,13 +197,65 @@ GOOD: dict[str, tuple[str, dict[str, Any]]] = {
 """By a short name, in an order in which they can be created."""
 
 
+SUB_BLOCK = "projects/my-project/reservations/my-gb300/reservationBlocks/block-1/reservationSubBlocks/sub-block-1"
+
+METAL: dict[str, tuple[str, dict[str, Any]]] = {
+    "metal cluster": (CLUSTER, {**GOOD["cluster"][1], "enableShieldedNodes": False}),
+    "metal": (
+        POOL,
+        {
+            "name": "beam-metal",
+            "cluster": "beam",
+            "location": REGION,
+            "nodeLocations": [ZONE],
+            "nodeCount": 8,
+            "version": VERSION,
+            "maxPodsPerNode": 32,
+            "management": {"autoRepair": False, "autoUpgrade": True},
+            "upgradeSettings": {"strategy": "SURGE", "maxSurge": 0, "maxUnavailable": 1},
+            "placementPolicy": {"type": "COMPACT", "policyName": "beam-domain"},
+            "networkConfig": {"acceleratorNetworkProfile": "auto", "enablePrivateNodes": True},
+            "nodeConfig": {
+                "machineType": "a4x-maxgpu-4g-metal",
+                "imageType": "COS_CONTAINERD",
+                "diskType": "hyperdisk-balanced",
+                "diskSizeGb": 200,
+                "serviceAccount": EMAIL,
+                "guestAccelerators": [
+                    {
+                        "type": "nvidia-gb300",
+                        "count": 4,
+                        "gpuDriverInstallationConfig": {"gpuDriverVersion": "LATEST"},
+                    }
+                ],
+                "ephemeralStorageLocalSsdConfig": {"localSsdCount": 4},
+                "linuxNodeConfig": {"hugepagesConfig": {"hugepageSize2m": 4096}},
+                "labels": {
+                    "cloud.google.com/gke-networking-dra-driver": "true",
+                    "cloud.google.com/gke-dpv2-unified-cni": "cni-migration",
+                },
+                "reservationAffinity": {
+                    "consumeReservationType": "SPECIFIC_RESERVATION",
+                    "key": "compute.googleapis.com/reservation-name",
+                    "values": [SUB_BLOCK],
+                },
+                "workloadMetadataConfig": {"mode": "GKE_METADATA"},
+            },
+        },
+    ),
+}
+"""Bare metal with an NVLink domain. Its cluster stands in the place of the one above: a sandbox has room for one."""
+
+SAMPLES = {**GOOD, **METAL}
+
+
 def token(name: str) -> str:
-    return GOOD[name][0]
+    return SAMPLES[name][0]
 
 
 def inputs(name: str, /, **changes: Any) -> dict[str, Any]:
     """Return a copy of a sample; ``nodeConfig__diskType="x"`` sets a nested value, None drops it."""
-    out = copy.deepcopy(GOOD[name][1])
+    out = copy.deepcopy(SAMPLES[name][1])
     for path, value in changes.items():
         *blocks, last = path.split("__")
         place: Any = out
@@ -210,6 +271,14 @@ def inputs(name: str, /, **changes: Any) -> dict[str, Any]:
 def build(cloud: Operations, *names: str) -> dict[str, Any]:
     """Create samples in the order of the table (all of them when none is named); return their records."""
     return {name: cloud.create(kind, inputs(name)) for name, (kind, _) in GOOD.items() if not names or name in names}
+
+
+def build_metal(cloud: Operations, **changes: Any) -> Any:
+    """Create a cluster with a system pool and a pool of bare metal; return the record of the pool."""
+    build(cloud, *upto("cluster"))
+    for name in ("metal cluster", "system"):
+        cloud.create(token(name), inputs(name))
+    return cloud.create(POOL, inputs("metal", **changes))
 
 
 def upto(name: str) -> list[str]:

@@ -9,10 +9,10 @@ import pytest
 from beamline.sandbox.cloud.changes import changes
 from beamline.sandbox.cloud.values import UNKNOWN
 
-from .samples import GOOD, inputs, token
+from .samples import SAMPLES, inputs, token
 
 
-@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_the_same_inputs_are_no_change(name: str) -> None:
     assert not changes(token(name), inputs(name), inputs(name))
 
@@ -48,6 +48,15 @@ def test_defaults_order_and_empty_blocks_are_no_change(of: str, change: dict[str
         ("cluster", {"deletionProtection": True}, []),
         ("cluster", {"datapathProvider": "LEGACY_DATAPATH"}, ["datapathProvider"]),
         ("cluster", {"ipAllocationPolicy__clusterSecondaryRangeName": "p"}, ["ipAllocationPolicy.clusterSecondaryRangeName"]),  # noqa: E501
+        ("policy", {"workloadPolicy__acceleratorTopology": "1x64"}, ["workloadPolicy.acceleratorTopology"]),
+        ("cluster", {"enableShieldedNodes": False}, []),
+        ("metal", {"nodeCount": 9}, []),
+        ("metal", {"nodeConfig__linuxNodeConfig": None}, []),
+        ("metal", {"nodeConfig__taintConfig": {"architectureTaintBehavior": "NONE"}}, []),
+        ("metal", {"placementPolicy__policyName": "other"}, ["placementPolicy.policyName"]),
+        ("metal", {"networkConfig__acceleratorNetworkProfile": None}, ["networkConfig.acceleratorNetworkProfile"]),
+        ("metal", {"nodeConfig__reservationAffinity__values": ["other"]}, ["nodeConfig.reservationAffinity.values[0]"]),
+        ("metal", {"nodeConfig__flexStart": True}, ["nodeConfig.flexStart"]),
         ("gpus", {"nodeCount": 2}, []),
         ("gpus", {"version": "1.35.9-gke.1"}, []),
         ("gpus", {"nodeConfig__machineType": "g4-standard-192"}, []),

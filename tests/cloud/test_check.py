@@ -12,12 +12,12 @@ from beamline.sandbox.cloud.operations import Operations
 from beamline.sandbox.cloud.provider import check_inputs
 from beamline.sandbox.cloud.values import UNKNOWN
 
-from .samples import GOOD, inputs, token
+from .samples import SAMPLES, inputs, token
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "bad_inputs.yaml").read_text())
 
 
-@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_what_the_kit_writes_is_fine(cloud: Operations, name: str) -> None:
     assert check_inputs(token(name), inputs(name), cloud) == []
 

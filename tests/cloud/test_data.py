@@ -81,7 +81,7 @@ def test_allocatable_is_what_real_nodes_report(
     n2 = machine("n2-standard-2")
     assert n2 is not None
     made = Machine("n2-highmem", n2.family, vcpus, memory_gib)
-    found = node_resources(made, boot_disk_gib=100, ephemeral_ssds=0, max_pods=110)
+    found = node_resources(made, boot_disk_gib=100, ephemeral_ssds=0, max_pods=110, hugepages={})
     assert found.allocatable["cpu"] == cpu
     assert int(found.capacity["memory"].removesuffix("Ki")) == pytest.approx(capacity_ki, rel=0.001)
     assert int(found.allocatable["memory"].removesuffix("Ki")) == pytest.approx(allocatable_ki, rel=0.001)
@@ -94,7 +94,7 @@ def test_local_ssd_behind_ephemeral_storage(ssds: int, reserved_gib: int) -> Non
     """A tenth is kept for eviction, and 50, 75 or 100 GiB for the system (GKE docs)."""
     made = machine("g4-standard-384")
     assert made is not None
-    found = node_resources(made, boot_disk_gib=200, ephemeral_ssds=ssds, max_pods=32)
+    found = node_resources(made, boot_disk_gib=200, ephemeral_ssds=ssds, max_pods=32, hugepages={})
     size = int(found.capacity["ephemeral-storage"].removesuffix("Ki")) * 1024
     assert size == pytest.approx(ssds * 375 * 2**30, rel=0.02)
     assert int(found.allocatable["ephemeral-storage"]) == pytest.approx(0.9 * size - reserved_gib * 2**30, rel=1e-6)

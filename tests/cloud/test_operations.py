@@ -38,6 +38,7 @@ IDS = {
     "firewall": f"projects/{PROJECT}/global/firewalls/beam-health",
     "address": f"projects/{PROJECT}/regions/us-central1/addresses/beam-address",
     "global address": f"projects/{PROJECT}/global/addresses/beam-global",
+    "policy": f"projects/{PROJECT}/regions/us-central1/resourcePolicies/beam-domain",
     "account": ACCOUNT_ID,
     "role": f"{PROJECT}/roles/container.defaultNodeServiceAccount/serviceAccount:{EMAIL}",
     "bucket": "beam-weights",

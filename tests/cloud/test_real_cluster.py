@@ -63,6 +63,7 @@ def test_gke_objects_are_there(api: ApiServer) -> None:
         "Namespace": "v1",
         "StorageClass": "storage.k8s.io/v1",
         "CSIDriver": "storage.k8s.io/v1",
+        "DeviceClass": "resource.k8s.io/v1",
     }
     expected = {
         (row.kind, row.name)

@@ -10,10 +10,32 @@ import yaml
 
 from beamline.sandbox.cloud.versions import GkeVersion
 
-__all__ = ["Family", "Machine", "family_of", "machine", "machine_names", "region_of", "zone_names", "zone_problem"]
+__all__ = [
+    "IMAGES",
+    "Domain",
+    "Family",
+    "Machine",
+    "families",
+    "family_of",
+    "machine",
+    "machine_names",
+    "region_of",
+    "zone_names",
+    "zone_problem",
+]
 
 _HERE = Path(__file__).parent
+IMAGES = ("COS_CONTAINERD", "UBUNTU_CONTAINERD")
+"""Image types of GKE, all of which a family has unless its row says otherwise."""
 _ZONE = re.compile(r"([a-z]+-[a-z]+\d+)-([a-z])")
+
+
+@dataclass(frozen=True)
+class Domain:
+    """An NVLink domain: how many hosts it joins, and the accelerator topology that names all of it."""
+
+    hosts: int
+    topology: str
 
 
 @dataclass(frozen=True)
@@ -24,10 +46,23 @@ class Family:
     boot_disks: tuple[str, ...]
     boot_s: float
     spot: bool
+    series: str = ""
+    """What GKE's label calls the family."""
     gpu: str = ""
     driver_s: float = 0
+    arch: str = "amd64"
     local_ssd_gib: int = 0
+    images: tuple[str, ...] = IMAGES
+    on_demand: bool = True
+    """Whether there are machines without a reservation."""
+    flex_start: bool = False
+    autoscaling: bool = True
+    shielded_nodes: bool = True
     confidential: bool = True
+    nvlink_domain: Domain | None = None
+    """The domain that holds all nodes of a pool; None: the family has none across nodes."""
+    network_profiles: tuple[str, ...] = ()
+    rdma_devices: int = 0
     floors: tuple[GkeVersion, ...] = ()
     """The first GKE patch of a minor that runs the family; minors below the first entry never do."""
     zones: dict[str, list[str]] | None = None
@@ -47,6 +82,11 @@ class Machine:
     reserved_millicores: int | None = None
     """What GKE reserves where its formula does not apply (shared-core types)."""
 
+    @property
+    def bundled_ssds(self) -> int:
+        """The local SSDs that come with the machine, asked for or not."""
+        return 0 if 0 in self.local_ssds else max(self.local_ssds)
+
 
 @cache
 def _data() -> tuple[dict[str, Family], dict[str, Machine]]:
@@ -55,30 +95,32 @@ def _data() -> tuple[dict[str, Family], dict[str, Machine]]:
     machines = {
         name: Machine(
             name=name,
-            family=families[name.split("-")[0]],
+            family=families[family],
             vcpus=row["vcpus"],
             memory_gib=row["memory_gib"],
             gpus=row.get("gpus", 0),
             local_ssds=tuple(row.get("local_ssds", [0])),
             reserved_millicores=row.get("reserved_millicores"),
         )
-        for name, row in raw["machines"].items()
+        for family, rows in raw["machines"].items()
+        for name, row in rows.items()
     }
     return families, machines
 
 
 def _family(name: str, row: dict[str, Any]) -> Family:
+    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    floors = given.pop("gke_floors", {})
+    domain = given.pop("nvlink_domain", None)
+    del given["sources"]  # for the reader of the file
     return Family(
-        name=name,
-        boot_disks=tuple(row["boot_disks"]),
-        boot_s=row["boot_s"],
-        spot=row["spot"],
-        gpu=row.get("gpu", ""),
-        driver_s=row.get("driver_s", 0),
-        local_ssd_gib=row.get("local_ssd_gib", 0),
-        confidential=row.get("confidential", True),
-        floors=tuple(GkeVersion.parse(floor) for floor in row.get("gke_floors", {}).values()),
-        zones=row.get("zones"),
+        **{
+            "name": name,
+            "series": name,
+            **given,
+            "floors": tuple(GkeVersion.parse(floor) for floor in floors.values()),
+            "nvlink_domain": Domain(**domain) if domain else None,
+        }
     )
 
 
@@ -96,6 +138,11 @@ def machine(name: str) -> Machine | None:
 def machine_names() -> list[str]:
     """Return every machine type the simulation knows."""
     return list(_data()[1])
+
+
+def families() -> list[str]:
+    """Return the families the simulation knows."""
+    return sorted(_data()[0])
 
 
 def family_of(gpu: str) -> Family | None:

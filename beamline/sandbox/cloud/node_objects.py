@@ -1,22 +1,36 @@
 """Node objects as GKE's instances register them: names, labels, taints, and what the machine has.
 
-Labels are those of real GKE nodes of 2024 to 2026. Annotations ``sandbox.beamline.dev/*`` are the simulation's own: the
-simulated kubelets read from them when the node is up and what it then reports.
+Labels are those of real GKE nodes of 2024 to 2026; none that other software sets, such as NVIDIA's feature discovery.
+Annotations ``sandbox.beamline.dev/*`` are the simulation's own: the simulated kubelets read from them when the node is
+up and what it then reports.
 """
 
 import ipaddress
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from beamline.sandbox.cloud.allocatable import node_resources
 from beamline.sandbox.cloud.machines import Machine, machine, region_of
 from beamline.sandbox.cloud.names import hashed, last
+from beamline.sandbox.cloud.reservations import topology_labels
 
-__all__ = ["GPU_TAINT", "NodeTemplate", "desired_nodes", "has_own_driver", "labels", "node_metadata", "taints"]
+__all__ = [
+    "GPU_TAINT",
+    "PROFILE_LABEL",
+    "NodeTemplate",
+    "architecture_taint",
+    "desired_nodes",
+    "has_own_driver",
+    "labels",
+    "node_metadata",
+    "taints",
+]
 
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+PROFILE_LABEL = "gke.networks.io/accelerator-network-profile"
+_USUAL_ARCHITECTURE = "amd64"
 _DEFAULT_BOOT_DISK_GB = 100
 _DEFAULT_MAX_PODS = 110
 
@@ -46,13 +60,16 @@ class NodeTemplate:
     private: bool
     identity: bool
     """The cluster has Workload Identity and the pool serves its metadata."""
-    gpu_taint: bool
-    """GKE adds its taint: the pool has GPUs and the cluster has a pool without."""
+    taints: tuple[Mapping[str, str], ...]
+    """The pool's taints and GKE's own, in the words of GKE's API."""
+    reservation: str
+    """Path of the reservation that the pool consumes; empty: none by name."""
+    network_profile: str
 
     @classmethod
     def of(
         cls, pool: Mapping[str, Any], *, pool_id: str, created: str, cluster: Mapping[str, Any], project: str,
-        version: str, gpu_taint: bool,
+        version: str, taints: Sequence[Mapping[str, str]], reservation: str,
     ) -> "NodeTemplate":  # fmt: skip
         """Build the template from a pool's and its cluster's inputs."""
         config = pool.get("nodeConfig") or {}
@@ -75,7 +92,9 @@ class NodeTemplate:
             private=bool(private),
             identity=bool(cluster.get("workloadIdentityConfig"))
             and (config.get("workloadMetadataConfig") or {}).get("mode", "GKE_METADATA") == "GKE_METADATA",
-            gpu_taint=gpu_taint,
+            taints=tuple(taints),
+            reservation=reservation,
+            network_profile=(pool.get("networkConfig") or {}).get("acceleratorNetworkProfile", ""),
         )
 
 
@@ -102,8 +121,9 @@ def node_metadata(template: NodeTemplate, name: str, zone: str, taken: Iterable[
     resources = node_resources(
         template.machine,
         boot_disk_gib=_boot_disk(template.config)[1],
-        ephemeral_ssds=_ephemeral_ssds(template.config),
+        ephemeral_ssds=_ephemeral_ssds(template),
         max_pods=template.max_pods,
+        hugepages=_hugepages(template.config),
     )
     family = template.machine.family
     annotations = {
@@ -133,7 +153,7 @@ def labels(template: NodeTemplate, name: str, zone: str) -> dict[str, str]:
     made, config, region = template.machine, template.config, region_of(zone) or ""
     provisioning = "spot" if config.get("spot") else "preemptible" if config.get("preemptible") else "standard"
     found = {
-        "beta.kubernetes.io/arch": "amd64",
+        "beta.kubernetes.io/arch": made.family.arch,
         "beta.kubernetes.io/instance-type": made.name,
         "beta.kubernetes.io/os": "linux",
         "cloud.google.com/gke-boot-disk": _boot_disk(config)[0],
@@ -146,11 +166,11 @@ def labels(template: NodeTemplate, name: str, zone: str) -> dict[str, str]:
         "cloud.google.com/gke-os-distribution": "ubuntu" if "UBUNTU" in config.get("imageType", "") else "cos",
         "cloud.google.com/gke-provisioning": provisioning,
         "cloud.google.com/gke-stack-type": "IPV4",
-        "cloud.google.com/machine-family": made.family.name,
+        "cloud.google.com/machine-family": made.family.series,
         "cloud.google.com/private-node": str(template.private).lower(),
         "failure-domain.beta.kubernetes.io/region": region,
         "failure-domain.beta.kubernetes.io/zone": zone,
-        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/arch": made.family.arch,
         "kubernetes.io/hostname": name,
         "kubernetes.io/os": "linux",
         "node.kubernetes.io/instance-type": made.name,
@@ -165,7 +185,11 @@ def labels(template: NodeTemplate, name: str, zone: str) -> dict[str, str]:
         driver = _driver(config)
         if driver in ("DEFAULT", "LATEST"):
             found["cloud.google.com/gke-gpu-driver-version"] = driver.lower()
-    if _ephemeral_ssds(config):
+    if made.family.nvlink_domain and template.reservation:
+        found |= topology_labels(template.reservation, name)
+    if template.network_profile:
+        found[PROFILE_LABEL] = template.network_profile
+    if _ephemeral_ssds(template):
         found["cloud.google.com/gke-ephemeral-storage-local-ssd"] = "true"
     if (config.get("localNvmeSsdBlockConfig") or {}).get("localSsdCount"):
         found["cloud.google.com/gke-local-nvme-ssd"] = "true"
@@ -175,14 +199,18 @@ def labels(template: NodeTemplate, name: str, zone: str) -> dict[str, str]:
 
 
 def taints(template: NodeTemplate) -> list[dict[str, str]]:
-    """Return the pool's taints in Kubernetes' form, and GKE's own where it sets it."""
-    asked = [
-        {"key": taint["key"], "value": taint["value"], "effect": _EFFECTS[taint["effect"]]}
-        for taint in template.config.get("taints") or []
+    """Return the pool's taints and GKE's own, in Kubernetes' form."""
+    return [
+        {"key": taint["key"], "value": taint["value"], "effect": _EFFECTS[taint["effect"]]} for taint in template.taints
     ]
-    if template.gpu_taint and not any(taint["key"] == GPU_TAINT["key"] for taint in asked):
-        asked.append(dict(GPU_TAINT))
-    return asked
+
+
+def architecture_taint(made: Machine, config: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return the taint that keeps pods for other processors away; None on the usual ones, or when it is off."""
+    behavior = (config.get("taintConfig") or {}).get("architectureTaintBehavior")
+    if made.family.arch == _USUAL_ARCHITECTURE or behavior == "NONE":
+        return None
+    return {"key": "kubernetes.io/arch", "value": made.family.arch, "effect": "NoSchedule"}
 
 
 def has_own_driver(config: Mapping[str, Any]) -> bool:
@@ -203,9 +231,18 @@ def _boot_disk(config: Mapping[str, Any]) -> tuple[str, int]:
     return str(kind), int(config.get("diskSizeGb") or block.get("sizeGb") or _DEFAULT_BOOT_DISK_GB)
 
 
-def _ephemeral_ssds(config: Mapping[str, Any]) -> int:
+def _ephemeral_ssds(template: NodeTemplate) -> int:
+    """Count the local SSDs behind ephemeral storage: those asked for, or those that come along and are not raw."""
+    config = template.config
     block = config.get("ephemeralStorageLocalSsdConfig") or config.get("ephemeralStorageConfig") or {}
-    return int(block.get("localSsdCount") or 0)
+    raw = (config.get("localNvmeSsdBlockConfig") or {}).get("localSsdCount")
+    return int(block.get("localSsdCount") or (0 if raw else template.machine.bundled_ssds))
+
+
+def _hugepages(config: Mapping[str, Any]) -> dict[int, int]:
+    """Return size in MiB to number of the pages set aside."""
+    asked = (config.get("linuxNodeConfig") or {}).get("hugepagesConfig") or {}
+    return {2: asked.get("hugepageSize2m", 0), 1024: asked.get("hugepageSize1g", 0)}
 
 
 def _free_address(subnet: str, taken: set[str]) -> str:
@@ -217,7 +254,7 @@ def _free_address(subnet: str, taken: set[str]) -> str:
 
 def _node_info(template: NodeTemplate) -> dict[str, str]:
     return {
-        "architecture": "amd64",
+        "architecture": template.machine.family.arch,
         "bootID": "",
         "containerRuntimeVersion": "",
         "kernelVersion": "",

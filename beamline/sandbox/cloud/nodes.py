@@ -22,7 +22,7 @@ from beamline.sandbox.cloud.node_objects import (
 )
 from beamline.sandbox.cloud.simulation import Simulation
 
-__all__ = ["bring_to", "node_names", "remove_nodes"]
+__all__ = ["bring_to", "is_replaced", "node_names", "remove_nodes"]
 
 _NODE = Kind("v1", "Node", "nodes", namespaced=False)
 _POD = Kind("v1", "Pod", "pods", namespaced=True)
@@ -61,6 +61,12 @@ def bring_to(
         for name in old:
             _remove(api, name)
     _await_ready(simulation, api, template, wanted)
+
+
+def is_replaced(simulation: Simulation, template: NodeTemplate, counts: Mapping[str, int]) -> bool:
+    """Tell whether the template means new nodes in the place of some that are there."""
+    wanted, present = set(desired_nodes(template, counts)), set(node_names(simulation, template.pool_id))
+    return bool(wanted - present) and bool(present - wanted)
 
 
 def remove_nodes(simulation: Simulation, pool: str) -> None:

@@ -55,6 +55,7 @@ def _settings(cluster: Mapping[str, Any]) -> set[str]:
         "secret_manager": (cluster.get("secretManagerConfig") or {}).get("enabled", False),
         "gcs_fuse": (addons.get("gcsFuseCsiDriverConfig") or {}).get("enabled", False),
         "persistent_disk": (addons.get("gcePersistentDiskCsiDriverConfig") or {}).get("enabled", True),
+        "dataplane_v2": cluster.get("datapathProvider") == "ADVANCED_DATAPATH",
         "always": True,
     }
     return {name for name, value in on.items() if value}

@@ -15,6 +15,7 @@ from beamline.sandbox.cloud.kinds.identities import (
 )
 from beamline.sandbox.cloud.kinds.networks import Network, Subnetwork
 from beamline.sandbox.cloud.kinds.node_pools import NodePool
+from beamline.sandbox.cloud.kinds.resource_policies import ResourcePolicy
 from beamline.sandbox.cloud.kinds.routers import Router, RouterNat
 
 __all__ = ["KINDS", "Identity", "Kind"]
@@ -33,6 +34,7 @@ KINDS: dict[str, Kind] = {
         NodePool(),
         ProjectMember(),
         RepositoryMember(),
+        ResourcePolicy(),
         Router(),
         RouterNat(),
         SecretMember(),

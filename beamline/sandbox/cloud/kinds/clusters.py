@@ -19,6 +19,7 @@ from beamline.sandbox.cloud.kinds.compute import (
     network_of,
     subnetwork_ranges,
 )
+from beamline.sandbox.cloud.kinds.fabrics import shielded_nodes_problem
 from beamline.sandbox.cloud.kinds.identities import check_account
 from beamline.sandbox.cloud.kinds.node_configs import node_config_problems
 from beamline.sandbox.cloud.ledger import Record
@@ -119,6 +120,9 @@ class Cluster(Kind):
         current = GkeVersion.parse(record.outputs["masterVersion"])
         if wanted and GkeVersion.parse(wanted) > current and GkeVersion.parse(wanted).minor > current.minor + 1:
             raise bad_request(f'Master cannot be upgraded to "{wanted}": one minor version at a time.')
+        for pool in simulation.ledger.of_type(NODE_POOL, under=f"{record.id}/"):
+            if reason := shielded_nodes_problem(pool.inputs, inputs):
+                raise bad_request(reason)
 
     @override
     def outputs(self, record: Record, simulation: Simulation) -> dict[str, Any]:

@@ -20,6 +20,7 @@ __all__ = [
     "FORWARDING_RULE",
     "NAT",
     "NETWORK",
+    "RESOURCE_POLICY",
     "ROUTER",
     "SUBNETWORK",
     "ComputeKind",
@@ -35,6 +36,7 @@ SUBNETWORK = "gcp:compute/subnetwork:Subnetwork"
 ROUTER = "gcp:compute/router:Router"
 FIREWALL = "gcp:compute/firewall:Firewall"
 NAT = "gcp:compute/routerNat:RouterNat"
+RESOURCE_POLICY = "gcp:compute/resourcePolicy:ResourcePolicy"
 CLUSTER = "gcp:container/cluster:Cluster"
 FORWARDING_RULE = "simulated:compute/forwardingRule:ForwardingRule"
 """Entered by the simulated Gateway controller: a load balancer holds its network."""

@@ -1,11 +1,24 @@
-"""What GKE says about the configuration of nodes: machine types, GPUs, disks, reservations, taints."""
+"""What GKE says about the configuration of nodes: machine types, GPUs, disks, reservations, taints.
+
+Where no source has GKE's own words for a refusal, the words are the simulation's.
+"""
 
 import difflib
 import re
 from collections.abc import Iterator, Sequence
 
 from beamline.sandbox.cloud.kinds.base import Inputs
-from beamline.sandbox.cloud.machines import Family, Machine, family_of, machine, machine_names, zone_problem
+from beamline.sandbox.cloud.machines import (
+    IMAGES,
+    Family,
+    Machine,
+    families,
+    family_of,
+    machine,
+    machine_names,
+    zone_problem,
+)
+from beamline.sandbox.cloud.reservations import RESERVATION_KEY, reservation_problem
 from beamline.sandbox.cloud.schema import Failure
 from beamline.sandbox.cloud.versions import GkeVersion, below_floor
 
@@ -18,7 +31,7 @@ _KEY = re.compile(rf"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9
 _VALUE = re.compile(rf"({_LABEL_NAME})?")
 _EFFECTS = ("NO_SCHEDULE", "PREFER_NO_SCHEDULE", "NO_EXECUTE")
 _DRIVERS = ("GPU_DRIVER_VERSION_UNSPECIFIED", "DEFAULT", "LATEST", "INSTALLATION_DISABLED")
-_IMAGES = ("COS_CONTAINERD", "UBUNTU_CONTAINERD")
+_ARCHITECTURE_TAINTS = ("ARCHITECTURE_TAINT_BEHAVIOR_UNSPECIFIED", "NONE", "ARM")
 _RESERVATIONS = ("UNSPECIFIED", "NO_RESERVATION", "ANY_RESERVATION", "SPECIFIC_RESERVATION")
 _SMALLEST_DISK_GB = 10
 _SSD_BLOCKS = ("ephemeralStorageLocalSsdConfig", "localNvmeSsdBlockConfig")
@@ -35,7 +48,7 @@ def node_config_problems(config: Inputs, zones: Sequence[str]) -> Iterator[Failu
         yield Failure(
             "machineType",
             f"Machine type with name '{name}' does not exist in zone '{where}'. (The simulated cloud knows "
-            f"{', '.join(sorted({m.partition('-')[0] for m in machine_names()}))}{hint})",
+            f"{', '.join(families())}{hint})",
         )
     else:
         for zone in zones:
@@ -49,8 +62,9 @@ def node_config_problems(config: Inputs, zones: Sequence[str]) -> Iterator[Failu
         if (config.get("confidentialNodes") or {}).get("enabled") and not found.family.confidential:
             yield Failure("confidentialNodes", f"Confidential VMs are not supported on {name}")
     yield from _capacity(config, found.family if found else None)
+    yield from _reservation(config.get("reservationAffinity") or {})
     yield from _marks(config)
-    yield from _software(config)
+    yield from _software(config, found.family.images if found else IMAGES)
 
 
 def floor_problem(config: Inputs, version: GkeVersion) -> str:
@@ -137,21 +151,45 @@ def _boot_disk(config: Inputs, made: Machine) -> Iterator[Failure]:
 def _capacity(config: Inputs, family: Family | None) -> Iterator[Failure]:
     affinity = config.get("reservationAffinity") or {}
     kind = affinity.get("consumeReservationType")
-    if kind is not None and kind not in _RESERVATIONS:
-        yield Failure(
-            "reservationAffinity.consumeReservationType", f"expected one of {list(_RESERVATIONS)}, got {kind}"
-        )
-    if kind == "SPECIFIC_RESERVATION" and not (affinity.get("key") and affinity.get("values")):
-        yield Failure("reservationAffinity", "SPECIFIC_RESERVATION needs key and values")
-    if kind in ("NO_RESERVATION", "ANY_RESERVATION") and (affinity.get("key") or affinity.get("values")):
-        yield Failure("reservationAffinity", f"{kind} takes neither key nor values")
     if config.get("spot") or config.get("preemptible"):
         if kind in ("ANY_RESERVATION", "SPECIFIC_RESERVATION"):
             yield Failure("reservationAffinity", "Spot and preemptible VMs cannot consume reservations")
         if family is not None and not family.spot:
             yield Failure("spot", f"{family.name} is not offered as Spot VMs")
+        if config.get("flexStart"):
+            yield Failure("flexStart", "flex-start VMs cannot be Spot or preemptible VMs")
+    if config.get("flexStart"):
+        if kind in ("ANY_RESERVATION", "SPECIFIC_RESERVATION"):
+            yield Failure("reservationAffinity", "flex-start VMs cannot consume reservations")
+        if family is not None and not family.flex_start:
+            yield Failure("flexStart", f"{family.name} is not offered through flex-start")
     if config.get("spot") and config.get("preemptible"):
         yield Failure("preemptible", "only one of spot and preemptible can be set")
+    if family is not None and not family.on_demand and kind != "SPECIFIC_RESERVATION":
+        yield Failure(
+            "reservationAffinity",
+            f"{family.name} is offered through reservations only: consume one by name (SPECIFIC_RESERVATION)",
+        )
+
+
+def _reservation(affinity: Inputs) -> Iterator[Failure]:
+    kind, key, values = affinity.get("consumeReservationType"), affinity.get("key"), affinity.get("values")
+    if kind is not None and kind not in _RESERVATIONS:
+        yield Failure(
+            "reservationAffinity.consumeReservationType", f"expected one of {list(_RESERVATIONS)}, got {kind}"
+        )
+    if kind in ("NO_RESERVATION", "ANY_RESERVATION") and (key or values):
+        yield Failure("reservationAffinity", f"{kind} takes neither key nor values")
+    if kind != "SPECIFIC_RESERVATION":
+        return
+    if not (key and values):
+        yield Failure("reservationAffinity", "SPECIFIC_RESERVATION needs key and values")
+    elif key != RESERVATION_KEY:
+        yield Failure("reservationAffinity.key", f"expected {RESERVATION_KEY}, got {key}")
+    elif len(values) > 1:
+        yield Failure("reservationAffinity.values", f"a node pool consumes one reservation, not {len(values)}")
+    elif reason := reservation_problem(values[0]):
+        yield Failure("reservationAffinity.values[0]", reason)
 
 
 def _marks(config: Inputs) -> Iterator[Failure]:
@@ -168,6 +206,11 @@ def _marks(config: Inputs) -> Iterator[Failure]:
         if mark in seen:
             yield Failure(at, f"the taint {mark[0]} is listed twice for effect {mark[1]}")
         seen.add(mark)
+    behavior = (config.get("taintConfig") or {}).get("architectureTaintBehavior", _ARCHITECTURE_TAINTS[0])
+    if behavior not in _ARCHITECTURE_TAINTS:
+        yield Failure(
+            "taintConfig.architectureTaintBehavior", f"expected one of {list(_ARCHITECTURE_TAINTS)}, got {behavior}"
+        )
     for key, value in (config.get("labels") or {}).items():
         if not _KEY.fullmatch(key):
             yield Failure(f"labels.{key}", f"{key!r} is not a label key")
@@ -175,10 +218,10 @@ def _marks(config: Inputs) -> Iterator[Failure]:
             yield Failure(f"labels.{key}", f"{value!r} is not a label value")
 
 
-def _software(config: Inputs) -> Iterator[Failure]:
-    image = config.get("imageType", _IMAGES[0])
-    if image.upper() not in _IMAGES:
-        yield Failure("imageType", f"expected one of {list(_IMAGES)}, got {image}")
+def _software(config: Inputs, images: Sequence[str]) -> Iterator[Failure]:
+    image = config.get("imageType", images[0])
+    if image.upper() not in images:
+        yield Failure("imageType", f"expected one of {list(images)}, got {image}")
     mode = (config.get("workloadMetadataConfig") or {}).get("mode", "GKE_METADATA")
     if mode not in ("MODE_UNSPECIFIED", "GCE_METADATA", "GKE_METADATA"):
         yield Failure("workloadMetadataConfig.mode", f"expected GCE_METADATA or GKE_METADATA, got {mode}")
