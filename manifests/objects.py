@@ -25,7 +25,8 @@ class KubernetesObject:
     ``timeout_s`` bounds the wait for it when it is created; ``update_timeout_s`` when it is changed, where that takes
     longer because old pods drain first (None: as for creating). ``wait_for`` lists kubectl-style conditions
     (``condition=Programmed``, ``jsonpath={...}=value``) a custom resource must reach. ``after`` names objects of the
-    same area, or Helm releases of it, that come first. ``await_ready`` false tells an applier to go on as soon as the API took the object.
+    same area, or Helm releases of it, that come first. ``await_ready`` false tells an applier to go on as soon as the
+    API took the object.
     """
 
     area: Area
