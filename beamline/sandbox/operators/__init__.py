@@ -1,4 +1,5 @@
-"""SIMULATED GKE controllers: they turn Gateways, routes, pools, policies and PodMonitorings into statuses.
+"""SIMULATED GKE controllers: they turn Gateways, routes, pools, policies and PodMonitorings into statuses, and publish
+the RDMA interfaces of nodes as devices.
 
 In a real cluster Google runs these controllers and a stack waits for what they report. Here they move nothing: no load
 balancer, no scraping. They judge references as GKE does (a class, a proxy-only subnet, a Service and its port) and

@@ -12,6 +12,7 @@ import contextlib
 import logging
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import kopf
@@ -21,9 +22,13 @@ from beamline.sandbox.cloud.api_server import ApiServer
 from beamline.sandbox.cloud.errors import CloudError
 from beamline.sandbox.cloud.simulation import Simulation, open_simulation
 from beamline.sandbox.operators.controller import Controller
+from beamline.sandbox.operators.dranet import Dranet
 from beamline.sandbox.operators.load_balancers import CloudView
 from beamline.sandbox.operators.world import WATCHED, World
 from stacks.problems import EnvironmentProblem
+
+Pass = Callable[[], float | None]
+"""One look at everything; returns in how many seconds the next is due by itself, None: at the next event."""
 
 _KINDS_EVERY_S = 0.5
 _LOG = logging.getLogger(__name__)
@@ -38,9 +43,9 @@ _SETTLE_S = 0.05
 """Events come in bursts; a pass waits until a burst is over."""
 
 
-def register(registry: kopf.OperatorRegistry, controller: Controller, kubeconfig: dict[str, Any]) -> None:
+def register(registry: kopf.OperatorRegistry, world: World, passes: Sequence[Pass], kubeconfig: dict[str, Any]) -> None:
     """Register what kopf calls: how to log in, what to watch, and the loop that works."""
-    world, wake = controller.world, asyncio.Event()
+    wake = asyncio.Event()
     loop: dict[str, asyncio.Task[None]] = {}
 
     def login(**_: object) -> kopf.ConnectionInfo:
@@ -53,7 +58,7 @@ def register(registry: kopf.OperatorRegistry, controller: Controller, kubeconfig
         settings.posting.enabled = False
         settings.watching.server_timeout = 300
         settings.networking.error_backoffs = [0.2, 0.5, 1, 2, 2, 2]
-        loop["task"] = asyncio.create_task(_work(controller, wake))
+        loop["task"] = asyncio.create_task(_work(passes, wake))
 
     async def stop(**_: object) -> None:
         loop["task"].cancel()
@@ -74,18 +79,23 @@ def register(registry: kopf.OperatorRegistry, controller: Controller, kubeconfig
         kopf.on.event(group, version, plural, registry=registry, id=f"seen-{plural}")(seen)
 
 
-async def _work(controller: Controller, wake: asyncio.Event) -> None:
+async def _work(passes: Sequence[Pass], wake: asyncio.Event) -> None:
     due: float | None = None
     while True:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(wake.wait(), due)
         await asyncio.sleep(_SETTLE_S)
         wake.clear()
-        try:
-            due = await asyncio.to_thread(controller.run_once)
-        except Exception:  # noqa: BLE001 - one object that cannot be judged must not end the controllers
-            _LOG.exception("a pass failed")
-            due = _AFTER_FAILURE_S
+        found = [await asyncio.to_thread(_passed, one) for one in passes]
+        due = min((seconds for seconds in found if seconds is not None), default=None)
+
+
+def _passed(one: Pass) -> float | None:
+    try:
+        return one()
+    except Exception:  # noqa: BLE001 - one object that cannot be judged must not end the controllers
+        _LOG.exception("a pass failed")
+        return _AFTER_FAILURE_S
 
 
 def _served(api: ApiServer) -> frozenset[str]:
@@ -106,9 +116,13 @@ def _watch_kinds(simulation: Simulation, known: frozenset[str], changed: threadi
 def _run_once(simulation: Simulation) -> bool:
     """Run until told to end (False) or until the set of served kinds has changed (True)."""
     known, changed = _served(simulation.api()), threading.Event()
-    controller = Controller(World(), CloudView(simulation.ledger), simulation.api(), simulation.time_scale)
+    world, api = World(), simulation.api()
+    passes: list[Pass] = [
+        Controller(world, CloudView(simulation.ledger), api, simulation.time_scale).run_once,
+        Dranet(world, api, simulation.folder).run_once,
+    ]
     registry = kopf.OperatorRegistry()
-    register(registry, controller, yaml.safe_load(simulation.cluster.kubeconfig.read_text()))
+    register(registry, world, passes, yaml.safe_load(simulation.cluster.kubeconfig.read_text()))
     threading.Thread(target=_watch_kinds, args=(simulation, known, changed), daemon=True).start()
     kopf.run(registry=registry, clusterwide=True, standalone=True, liveness_endpoint=None, stop_flag=changed)
     again = changed.is_set()

@@ -22,6 +22,9 @@ WATCHED: dict[str, tuple[str, str, str]] = {
     "Service": ("", "v1", "services"),
     "Secret": ("", "v1", "secrets"),
     "Namespace": ("", "v1", "namespaces"),
+    "Node": ("", "v1", "nodes"),
+    "Pod": ("", "v1", "pods"),
+    "ResourceSlice": ("resource.k8s.io", "v1", "resourceslices"),
 }
 """Kind to group, version and plural."""
 
