@@ -24,17 +24,24 @@ __all__ = [
 
 OPAQUE = "(not known in a plan)"
 """Stands for a value that is secret or exists only after an apply; judges must let it pass."""
+_EACH = "[]"
+"""In a path: every item of the list that stands there."""
 
-_TEMPLATES: Mapping[str, tuple[str, ...]] = {
-    "CronJob": ("spec", "jobTemplate", "spec", "template"),
-    "DaemonSet": ("spec", "template"),
-    "Deployment": ("spec", "template"),
-    "Job": ("spec", "template"),
-    "Pod": (),
-    "ReplicaSet": ("spec", "template"),
-    "StatefulSet": ("spec", "template"),
+_TEMPLATES: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "CronJob": (("spec", "jobTemplate", "spec", "template"),),
+    "DaemonSet": (("spec", "template"),),
+    "Deployment": (("spec", "template"),),
+    "DynamoGraphDeployment": (("spec", "components", _EACH, "podTemplate"),),
+    "Job": (("spec", "template"),),
+    "LeaderWorkerSet": (
+        ("spec", "leaderWorkerTemplate", "leaderTemplate"),
+        ("spec", "leaderWorkerTemplate", "workerTemplate"),
+    ),
+    "Pod": ((),),
+    "ReplicaSet": (("spec", "template"),),
+    "StatefulSet": (("spec", "template"),),
 }
-"""Kind of a workload -> where its pod template is. A kind that is missing here is a kind without pods."""
+"""Kind of a workload -> where its pod templates are. A kind that is missing here is a kind without pods."""
 
 
 def plain(value: Value) -> Any:
@@ -136,15 +143,24 @@ def registered_objects(graph: Graph) -> list[RegisteredObject]:
 
 
 def pod_templates(graph: Graph) -> list[PodTemplate]:
-    """Return the pod template of every workload."""
-    found = []
-    for obj in registered_objects(graph):
-        if obj.kind in _TEMPLATES:
-            place = _TEMPLATES[obj.kind]
-            template = section(obj.at(*place) if place else obj.body)
-            labels = section(section(template.get("metadata")).get("labels"))
-            found.append(PodTemplate(obj, ".".join((obj.path, *place)), labels, section(template.get("spec"))))
-    return found
+    """Return the pod templates of every workload; a workload has one for each kind of its pods."""
+    return [
+        PodTemplate(obj, path, section(section(template.get("metadata")).get("labels")), section(template.get("spec")))
+        for obj in registered_objects(graph)
+        for place in _TEMPLATES.get(obj.kind, ())
+        for path, template in _found(obj.body, place, obj.path)
+    ]
+
+
+def _found(value: Any, place: tuple[str, ...], path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield path and body of every mapping at ``place`` below ``value``."""
+    if not place:
+        yield path, section(value)
+    elif place[0] == _EACH:
+        for index, item in enumerate(entries(value)):
+            yield from _found(item, place[1:], f"{path}[{index}]")
+    elif place[0] in section(value):
+        yield from _found(section(value).get(place[0]), place[1:], f"{path}.{place[0]}")
 
 
 def matches(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:

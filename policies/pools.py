@@ -15,24 +15,12 @@ from policies.objects import entries, plain, section
 from stacks.catalog_files import load_catalog
 from stacks.memory import GB, GIB, allocatable_cpu_millicores, allocatable_ephemeral_gib, allocatable_memory_gib
 from stacks.rows import HardwareRow, SystemMachineRow
+from stacks.taints import GKE_EFFECTS, Taint, parse
 
-__all__ = ["NodePool", "Taint", "node_pools"]
+__all__ = ["NodePool", "node_pools"]
 
 _TYPE = "gcp:container/nodePool:NodePool"
-_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "PREFER_NO_SCHEDULE": "PreferNoSchedule", "NO_EXECUTE": "NoExecute"}
-
-
-@dataclass(frozen=True)
-class Taint:
-    """One taint, in Kubernetes' words."""
-
-    key: str
-    value: str
-    effect: str
-
-    def __str__(self) -> str:
-        """As ``kubectl`` writes it."""
-        return f"{self.key}={self.value}:{self.effect}"
+_EFFECTS = {theirs: ours for ours, theirs in GKE_EFFECTS.items()}
 
 
 @dataclass(frozen=True)
@@ -47,6 +35,7 @@ class NodePool:
     cpu_millicores: int
     memory_bytes: int
     ephemeral_bytes: int
+    rdma_devices: int
 
     def amounts(self) -> dict[str, int]:
         """Return the amounts by resource name, in the units of ``policies.quantities``."""
@@ -98,6 +87,7 @@ def _pool(resource: Resource, config: Mapping[str, Any], row: HardwareRow | Syst
         gpus=sum(_count(accelerator.get("count")) for accelerator in accelerators),
         cpu_millicores=allocatable_cpu_millicores(row.machine),
         memory_bytes=allocatable_memory_gib(row.machine) * GIB,
+        rdma_devices=row.fabric.rdma_devices if isinstance(row, HardwareRow) else 0,
         ephemeral_bytes=allocatable_ephemeral_gib(disks, ssd_gib) * GIB if disks else _boot_disk_bytes(config),
     )
 
@@ -108,11 +98,7 @@ def _taints(config: Mapping[str, Any], row: HardwareRow | SystemMachineRow) -> t
         Taint(str(taint.get("key")), str(taint.get("value", "")), _EFFECTS.get(str(taint.get("effect")), "NoSchedule"))
         for taint in entries(config.get("taints"))
     ]
-    for text in row.gke.taints:
-        pair, _, effect = text.rpartition(":")
-        key, _, value = pair.partition("=")
-        declared.append(Taint(key, value, effect))
-    return tuple(dict.fromkeys(declared))
+    return tuple(dict.fromkeys([*declared, *map(parse, row.gke.taints)]))
 
 
 def _boot_disk_bytes(config: Mapping[str, Any]) -> int:

@@ -27,7 +27,7 @@ class Reference:
 
 
 def pod_references(template: PodTemplate) -> Iterator[Reference]:
-    """Yield what the pods of a workload need: account, Secrets, ConfigMaps and their keys."""
+    """Yield what the pods of a workload need: account, Secrets, ConfigMaps and their keys, volume and device claims."""
     spec, urn, namespace, at = template.spec, template.owner.urn, template.namespace, f"{template.path}.spec"
     if "serviceAccountName" in spec:
         name = str(spec["serviceAccountName"])
@@ -42,11 +42,22 @@ def pod_references(template: PodTemplate) -> Iterator[Reference]:
         if str(csi.get("driver")).startswith("secrets-store"):
             name = str(section(csi.get("volumeAttributes")).get("secretProviderClass"))
             yield Reference(f"{path}.csi", urn, "SecretProviderClass", namespace, name)
+    for index, entry in enumerate(entries(spec.get("resourceClaims"))):
+        for key, kind in (
+            ("resourceClaimTemplateName", "ResourceClaimTemplate"),
+            ("resourceClaimName", "ResourceClaim"),
+        ):
+            if key in entry:
+                yield Reference(f"{at}.resourceClaims[{index}].{key}", urn, kind, namespace, str(entry[key]))
     for path, container in template.containers():
         yield from _in_environment(container, path, urn, namespace)
 
 
 def _in_volume(source: Mapping[str, Any], path: str, urn: str, namespace: str) -> Iterator[Reference]:
+    claim = section(source.get("persistentVolumeClaim"))
+    if claim:
+        path_of_claim, name = f"{path}.persistentVolumeClaim", str(claim.get("claimName"))
+        yield Reference(path_of_claim, urn, "PersistentVolumeClaim", namespace, name)
     for key, kind, name_key in (("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName")):
         entry = section(source.get(key))
         if not entry or entry.get("optional"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from beamline.engine.graph import Graph
 from policies.rule import Rule
-from policies.rules import images, output_text, parents, placement, providers, references, secrets, selectors
+from policies.rules import fabric, images, output_text, parents, placement, providers, references, secrets, selectors
 from stacks.problems import Problem
 
 __all__ = ["RULES", "rule_problems"]
@@ -16,6 +16,7 @@ RULES: tuple[Rule, ...] = (
     *selectors.RULES,
     *references.RULES,
     *placement.RULES,
+    *fabric.RULES,
     *images.RULES,
     *output_text.RULES,
 )

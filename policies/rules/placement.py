@@ -6,32 +6,20 @@ has a real one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from beamline.engine.graph import Graph
 from policies.objects import OPAQUE, PodTemplate, entries, pod_templates, section
-from policies.pools import NodePool, Taint, node_pools
+from policies.pools import NodePool, node_pools
 from policies.quantities import amount, shown
 from policies.rule import Finding, Rule
+from policies.selection import selected_pools
+from stacks.taints import Taint
 
 __all__ = ["RULES"]
 
-_GKE_DOMAINS = ("cloud.google.com/", "kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/")
 _REPELLING = ("NoSchedule", "NoExecute")
-
-
-def _selected(template: PodTemplate, pools: Sequence[NodePool]) -> list[NodePool]:
-    """Pools whose nodes carry the labels the pod asks for; GKE sets more labels than a graph shows."""
-    wanted = section(template.spec.get("nodeSelector"))
-    return [
-        pool
-        for pool in pools
-        if all(
-            pool.labels[key] == value if key in pool.labels else key.startswith(_GKE_DOMAINS)
-            for key, value in wanted.items()
-        )
-    ]
 
 
 def _tolerates(toleration: Mapping[str, Any], taint: Taint) -> bool:
@@ -92,7 +80,7 @@ def _lacking(template: PodTemplate, pool: NodePool) -> list[str]:
 def _selects_no_pool(graph: Graph) -> Iterator[Finding]:
     pools = node_pools(graph)
     for template in pod_templates(graph):
-        if not _selected(template, pools):
+        if not selected_pools(template, pools):
             yield Finding(
                 path=f"{template.path}.spec.nodeSelector",
                 urn=template.owner.urn,
@@ -108,7 +96,7 @@ def _selects_no_pool(graph: Graph) -> Iterator[Finding]:
 def _tolerates_no_pool(graph: Graph) -> Iterator[Finding]:
     pools = node_pools(graph)
     for template in pod_templates(graph):
-        candidates = [pool for pool in _selected(template, pools) if not _lacking(template, pool)]
+        candidates = [pool for pool in selected_pools(template, pools) if not _lacking(template, pool)]
         repelled = {pool.name: _repelled(template, pool) for pool in candidates}
         if candidates and all(repelled.values()):
             yield Finding(
@@ -124,7 +112,7 @@ def _tolerates_no_pool(graph: Graph) -> Iterator[Finding]:
 def _fits_no_node(graph: Graph) -> Iterator[Finding]:
     pools = node_pools(graph)
     for template in pod_templates(graph):
-        selected = _selected(template, pools)
+        selected = selected_pools(template, pools)
         lacking = {pool.name: _lacking(template, pool) for pool in selected}
         if selected and all(lacking.values()):
             yield Finding(

@@ -35,11 +35,25 @@ def _parts(obj: RegisteredObject) -> _Parts:
     return None
 
 
+def _made_by_controllers(obj: RegisteredObject) -> Iterator[_Key]:
+    """What the controller of a custom resource makes for it, under a name that others use."""
+    match obj.kind:
+        case "ComputeDomain":
+            name = section(obj.at("spec", "channel", "resourceClaimTemplate")).get("name")
+            yield _key("ResourceClaimTemplate", obj.namespace, str(name))
+        case "DynamoGraphDeployment":
+            for component in entries(obj.at("spec", "components")):
+                yield _key("Service", obj.namespace, f"{obj.name}-{str(component.get('name')).lower()}")
+        case "LeaderWorkerSet":
+            yield _key("Service", obj.namespace, obj.name)
+
+
 def _existing(graph: Graph) -> dict[_Key, _Parts]:
     """Everything that will exist -> the parts it has. A SecretProviderClass has its Secrets made by a driver."""
     found: dict[_Key, _Parts] = {}
     for obj in registered_objects(graph):
         found[_key(obj.kind, obj.namespace, obj.name)] = _parts(obj)
+        found |= dict.fromkeys(_made_by_controllers(obj))
         for synced in entries(obj.at("spec", "secretObjects")) if obj.kind == "SecretProviderClass" else []:
             keys = {key_or_port(entry.get("key")) for entry in entries(synced.get("data"))}
             found["Secret", obj.namespace, str(synced.get("secretName"))] = keys
