@@ -29,7 +29,7 @@ from components.system_node_pool import SystemNodePool
 from components.weights import Weights
 from manifests import Area, KubernetesObject, buckets, render, token_secrets, weights_service_account
 from stacks import StackSpec
-from stacks.spec import LlmdRouter, Reservation, Spot
+from stacks.spec import DynamoRouter, LlmdRouter, NewCluster, NewNetwork, Spot
 
 __all__ = ["InferenceStack"]
 
@@ -84,6 +84,8 @@ class InferenceStack(pulumi.ComponentResource):
 
     def _network(self) -> Network:
         plan = self._spec.preset.network
+        if not isinstance(plan, NewNetwork):
+            raise TypeError(f"{plan.kind} networks are not built yet")
         return Network(
             f"{self._name}-network",
             {
@@ -101,6 +103,8 @@ class InferenceStack(pulumi.ComponentResource):
 
     def _cluster(self, network: Network) -> Cluster:
         spec = self._spec
+        if not isinstance(spec.preset.cluster, NewCluster):
+            raise TypeError(f"{spec.preset.cluster.kind} clusters are not built yet")
         args: ClusterArgs = {
             "prefix": spec.prefix,
             "project": spec.settings.project,
@@ -183,6 +187,8 @@ class InferenceStack(pulumi.ComponentResource):
                     {"namespace": self._spec.preset.serving.namespace, "objects": self._objects_of("serving")},
                     self._in_cluster(kubernetes, [weights]),
                 )
+            case DynamoRouter():
+                raise TypeError("Dynamo is not built yet")
 
     def _objects_of(self, area: Area) -> list[ObjectArgs]:
         return [_object_args(item) for item in self._objects if item.area == area]
@@ -212,8 +218,8 @@ def _accelerator_args(spec: StackSpec, cluster: Cluster) -> AcceleratorNodePoolA
         "node_budget_s": spec.derived.node_budget_s,
         "protected": spec.preset.production,
     }
-    if isinstance(pool.provisioning, Reservation):
-        args["reservation"] = pool.provisioning.name
+    if spec.settings.reservation:
+        args["reservation"] = spec.settings.reservation
     return args
 
 

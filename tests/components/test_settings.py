@@ -34,11 +34,11 @@ def grants(graph: Graph) -> list[tuple[str, dict[str, Any]]]:
     )
 
 
-CAPACITY = {
-    "on demand": ({"kind": "on_demand"}, None, None),
-    "spot": ({"kind": "spot"}, True, {"consumeReservationType": "NO_RESERVATION"}),
+CAPACITY: dict[str, tuple[dict[str, Any], bool | None, dict[str, Any] | None]] = {
+    "on_demand": ({}, None, None),
+    "spot": ({"accept_unverified": ["provisioning:spot"]}, True, {"consumeReservationType": "NO_RESERVATION"}),
     "reservation": (
-        {"kind": "reservation", "name": "g4-block"},
+        {"reservation": "g4-block"},
         None,
         {
             "consumeReservationType": "SPECIFIC_RESERVATION",
@@ -52,10 +52,9 @@ CAPACITY = {
 @pytest.mark.parametrize("case", CAPACITY)
 def test_capacity(case: str) -> None:
     """Spot nodes never eat a reservation, and a reservation is named."""
-    provisioning, spot, affinity = CAPACITY[case]
-    accepted = ["provisioning:spot"] if spot else []
-    overrides = {"accelerator_pool": {"provisioning": provisioning}}
-    config = node_config(plan("g4-llmd", overrides=overrides, accept_unverified=accepted))
+    settings, spot, affinity = CAPACITY[case]
+    overrides = {"accelerator_pool": {"provisioning": {"kind": case}}}
+    config = node_config(plan("g4-llmd", overrides=overrides, **settings))
     assert (config.get("spot"), config.get("reservationAffinity")) == (spot, affinity)
 
 
