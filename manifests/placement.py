@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stacks.resolve import StackSpec
+from stacks.taints import parse
 
 __all__ = ["accelerator_labels", "accelerator_tolerations", "system_labels", "system_tolerations"]
 
@@ -33,8 +34,7 @@ def system_tolerations(spec: StackSpec) -> list[dict[str, Any]]:
     return [_toleration(taint) for taint in spec.rows.system.gke.taints]
 
 
-def _toleration(taint: str) -> dict[str, Any]:
-    """The toleration of one taint written as key=value:effect."""
-    label, _, effect = taint.partition(":")
-    key, _, value = label.partition("=")
-    return {"key": key, "operator": "Equal", "value": value, "effect": effect}
+def _toleration(text: str) -> dict[str, Any]:
+    """The toleration of one taint."""
+    taint = parse(text)
+    return {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
