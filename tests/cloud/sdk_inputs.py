@@ -14,6 +14,7 @@ import inspect
 import json
 import sys
 import typing
+from collections.abc import Callable
 from typing import Any
 
 from pulumi import _types
@@ -30,12 +31,16 @@ def derive() -> dict[str, Any]:
 
 
 def text() -> str:
-    derived = derive()
+    return written(derive())
+
+
+def written(derived: dict[str, dict[str, Any]]) -> str:
+    """Write one type a line, so that an SDK upgrade reads as a difference of types."""
     lines = [
         f"  {json.dumps(section)}: {{\n"
         + ",\n".join(f"    {json.dumps(name)}: {json.dumps(fields)}" for name, fields in derived[section].items())
         + "\n  }"
-        for section in ("resources", "objects")
+        for section in derived
     ]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -59,22 +64,27 @@ def _fields(cls: type, objects: dict[str, Any]) -> dict[str, Any]:
     return {"fields": dict(sorted(types.items())), "required": required}
 
 
-def _encode(kind: Any, objects: dict[str, Any]) -> Any:
-    kind = _bare(kind)
+def encoded(kind: Any, inner: Callable[[Any], Any]) -> Any:
+    """Encode a scalar, or a list or map whose items ``inner`` encodes."""
     if kind in SCALARS:
         return SCALARS[kind]
     origin = typing.get_origin(kind)
     if origin in (collections.abc.Sequence, list):
-        return {"list": _encode(typing.get_args(kind)[0], objects)}
+        return {"list": inner(typing.get_args(kind)[0])}
     if origin in (collections.abc.Mapping, dict):
-        return {"map": _encode(typing.get_args(kind)[1], objects)}
+        return {"map": inner(typing.get_args(kind)[1])}
+    return "any"
+
+
+def _encode(kind: Any, objects: dict[str, Any]) -> Any:
+    kind = _bare(kind)
     if inspect.isclass(kind) and _types.is_input_type(kind):
         name = f"{kind.__module__.split('.')[1]}:{kind.__name__.removesuffix('Args')}"
         if name not in objects:
             objects[name] = {}
             objects[name] = _fields(kind, objects)
         return {"object": name}
-    return "any"
+    return encoded(kind, lambda inner: _encode(inner, objects))
 
 
 def _bare(kind: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-__all__ = ["Changes", "changes"]
+__all__ = ["Changes", "changes", "defaults_of"]
 
 _MISSING = object()
 
@@ -50,6 +50,11 @@ def changes(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Change
     changed = sorted(path for path in after if path in before and before[path] != after[path])
     touched = sorted({*added, *removed, *changed})
     return Changes(added, removed, changed, [path for path in touched if _replaces(path, rules.replace)])
+
+
+def defaults_of(kind: str) -> dict[str, Any]:
+    """Return what inputs of a resource mean when they are left out, for those that are no part of a block."""
+    return {path: value for path, value in _rules(kind).defaults.items() if "." not in path}
 
 
 def _replaces(path: str, rules: tuple[str, ...]) -> bool:
