@@ -14,7 +14,6 @@ from policies.objects import OPAQUE, PodTemplate, entries, pod_templates, sectio
 from policies.pools import NodePool, node_pools
 from policies.quantities import amount, shown
 from policies.rule import Finding, Rule
-from stacks.taints import Taint
 from policies.selection import selected_pools
 from stacks.taints import Taint
 
