@@ -234,11 +234,17 @@ def _show_status(found: Status) -> None:
         ("folder", found.folder),
     ]
     servers = [
-        (p.name, "running" if p.alive else "ended", str(p.pid), "" if p.memory_mib is None else str(p.memory_mib))
+        (
+            p.name,
+            "simulated" if p.simulated else "real",
+            "running" if p.alive else "ended",
+            str(p.pid),
+            "" if p.memory_mib is None else str(p.memory_mib),
+        )
         for p in found.processes
     ]
     show(said(f"{found.name}: SIMULATED Google Cloud; {counted(found.problems)}"), pairs([f for f in facts if f[1]]))
     if servers:
-        show(heading("servers"), table(("server", "state", "pid", "MiB"), servers, right=("pid", "MiB")))
+        show(heading("servers"), table(("server", "is", "state", "pid", "MiB"), servers, right=("pid", "MiB")))
     if found.problems:
         show(heading("problems"), said(to_text(found.problems)))

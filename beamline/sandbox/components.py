@@ -1,7 +1,8 @@
 """The servers of a sandbox and the flags that make them a cluster on loopback, as a table.
 
 Real: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, configured as close to GKE's as their flags allow.
-Simulated: kwok plays kubelets and containers; ``beamline.sandbox.operators`` plays GKE's own controllers.
+Simulated: kwok plays kubelets and containers; ``beamline.sandbox.operators`` plays GKE's own controllers and operators
+of third parties; ``beamline.sandbox.charts`` plays the registries that third-party charts come from.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from beamline.sandbox.credentials import CONTROLLER_MANAGER, SCHEDULER, kubeconf
 from beamline.sandbox.home import CHECKOUT, Home, Record, write_atomically
 from beamline.sandbox.ports import LOOPBACK
 
-__all__ = ["PORTS", "TOOLS", "Component", "components", "write_configuration"]
+__all__ = ["PORTS", "SIMULATED", "TOOLS", "Component", "components", "write_configuration"]
 
-PORTS = ("etcd", "etcd-peer", "kube-apiserver", "kube-scheduler", "kube-controller-manager", "kwok")
+PORTS = ("etcd", "etcd-peer", "kube-apiserver", "kube-scheduler", "kube-controller-manager", "kwok", "charts")
 """Every listener of a sandbox has a port of its own, kept for the sandbox's life."""
+
+SIMULATED = ("kwok", "operators", "charts")
+"""The servers that stand in for something else; the others are Kubernetes' own."""
 
 TOOLS = ("etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager", "kwok")
 
@@ -64,8 +68,13 @@ def components(home: Home, record: Record, tools: Mapping[str, Path]) -> list[Co
     ready |= {name: f"{url[name]}/healthz" for name in ("kube-scheduler", "kube-controller-manager", "kwok")}
     servers = [Component(name, [str(tools[name]), *argv[name]], environment, ready[name]) for name in argv]
     operators = [sys.executable, "-m", "beamline.sandbox.operators"]
-    reach = {"BEAMLINE_SANDBOX": str(home.folder), "PYTHONPATH": str(CHECKOUT), "PYTHONUNBUFFERED": "1"}
-    return [*servers, Component("operators", operators, {**environment, **reach})]
+    charts = [sys.executable, "-m", "beamline.sandbox.charts", str(record.ports["charts"]), str(home.charts_ca_file)]
+    own = {**environment, "BEAMLINE_SANDBOX": str(home.folder), "PYTHONPATH": str(CHECKOUT), "PYTHONUNBUFFERED": "1"}
+    return [
+        *servers,
+        Component("operators", operators, own),
+        Component("charts", charts, own, f"http://{LOOPBACK}:{record.ports['charts']}/"),
+    ]
 
 
 def _etcd(home: Home, url: Mapping[str, str]) -> list[str]:

@@ -66,6 +66,8 @@ def ensure_running(home: Home, record: Record, tools: Mapping[str, Path], report
     ports and its data. Raises EnvironmentProblem naming the server that would not start, with the end of its log.
     """
     new = not record.ports
+    if not new:
+        record = _with_missing_ports(record)
     for attempt in range(1, _PORT_TRIES + 1):
         if new:
             record = _with_ports(record, home, free_ports(len(PORTS)))
@@ -180,6 +182,13 @@ def _with_ports(record: Record, home: Home, chosen: list[int]) -> Record:
         "kubeconfig": str(home.kubeconfig),
     }
     return replace(record, ports=ports, kubernetes=kubernetes, processes={})
+
+
+def _with_missing_ports(record: Record) -> Record:
+    """Give a port to what a sandbox of an older version does not have yet."""
+    missing = [name for name in PORTS if name not in record.ports]
+    chosen = dict(zip(missing, free_ports(len(missing)), strict=True))
+    return replace(record, ports={**record.ports, **chosen})
 
 
 def _started(record: Record, name: str) -> Started:

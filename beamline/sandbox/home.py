@@ -62,6 +62,16 @@ class Home:
         return self.kubernetes / "admin.token"
 
     @property
+    def charts(self) -> Path:
+        """What Helm keeps, and the certificate of the simulated chart registries' CA."""
+        return self.folder / "charts"
+
+    @property
+    def charts_ca_file(self) -> Path:
+        """What the Kubernetes provider trusts when it downloads a chart."""
+        return self.charts / "ca.crt"
+
+    @property
     def logs(self) -> Path:
         """One log per process and per Pulumi command."""
         return self.folder / "logs"
@@ -93,7 +103,15 @@ class Home:
 
     def create(self) -> None:
         """Make the folders, readable by the owner only: they hold tokens."""
-        for folder in (self.folder, self.kubernetes, self.logs, self.bin, self.ledger.parent, self.project):
+        for folder in (
+            self.folder,
+            self.kubernetes,
+            self.charts,
+            self.logs,
+            self.bin,
+            self.ledger.parent,
+            self.project,
+        ):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         for folder in (self.pulumi, self.state):
             folder.mkdir(exist_ok=True, mode=0o700)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from beamline.sandbox import engine_state
+from beamline.sandbox.components import SIMULATED
 from beamline.sandbox.control_plane import tail
 from beamline.sandbox.diagnosis import diagnose
 from beamline.sandbox.home import Home, Record, home_of
@@ -31,6 +32,8 @@ class ProcessStatus:
     alive: bool
     memory_mib: int | None
     log: str
+    simulated: bool
+    """It stands in for something; otherwise it is the real program."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,7 @@ def _there(name: str) -> Home:
 def _process(home: Home, record: Record, component: str) -> ProcessStatus:
     started = Started(int(record.processes[component]["pid"]), record.processes[component]["created_s"])
     log = str(home.logs / f"{component}.log")
-    return ProcessStatus(component, started.pid, alive(started), memory_mib(started), log)
+    return ProcessStatus(component, started.pid, alive(started), memory_mib(started), log, component in SIMULATED)
 
 
 def _ready(items: Iterable[Object]) -> str:

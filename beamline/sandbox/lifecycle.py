@@ -85,7 +85,7 @@ def up(
         clock.lap("tools")
         record = control_plane.ensure_running(home, record, tools, report)
         clock.lap("control plane")
-        project.prepare(home, name, stack_file, program, tools)
+        project.prepare(home, name, stack_file, program, tools, record.ports["charts"])
         engine_state.clear_stale_locks(home)
         if not engine_state.exists(home):
             _ask(home, "stack", "select", name, "--create")

@@ -42,11 +42,13 @@ printf '"spec":{"interactive":false},"status":{"token":"%%s"}}\\n' "$(cat %s)"
 """
 
 
-def prepare(home: Home, stack: str, stack_file: Path, program: Path, tools: Mapping[str, Path]) -> None:
+def prepare(
+    home: Home, stack: str, stack_file: Path, program: Path, tools: Mapping[str, Path], charts_port: int
+) -> None:
     """Write the project, its copy of the stack file, the passphrase and ``bin/``; safe to repeat.
 
-    ``program`` is the folder with the Pulumi program. Raises ProblemsFound for a stack file with encrypted values:
-    their key stays with the user's own backend.
+    ``charts_port`` is where the simulated chart registries listen, ``program`` the folder with the Pulumi program.
+    Raises ProblemsFound for a stack file with encrypted values: their key stays with the user's own backend.
     """
     _write_project(home, program)
     stacks = home.project / "stacks"
@@ -56,7 +58,7 @@ def prepare(home: Home, stack: str, stack_file: Path, program: Path, tools: Mapp
     passphrase = home.pulumi / "passphrase"
     if not passphrase.exists():
         write_atomically(passphrase, secrets.token_urlsafe(32))
-    _write_bin(home, tools)
+    _write_bin(home, tools, charts_port)
 
 
 def environment(home: Home) -> dict[str, str]:
@@ -139,7 +141,7 @@ def _encrypted(stack_file: Path, key: str) -> Problem:
     )
 
 
-def _write_bin(home: Home, tools: Mapping[str, Path]) -> None:
+def _write_bin(home: Home, tools: Mapping[str, Path], charts_port: int) -> None:
     python = shlex.quote(sys.executable)
     program = home.project / "program"
     # The program's own rooms come first, so that a changed copy of the kit is applied as a whole.
@@ -147,6 +149,8 @@ def _write_bin(home: Home, tools: Mapping[str, Path]) -> None:
     kit = f"PYTHONPATH={shlex.quote(str(CHECKOUT))} "
     host = official_language_host(tools["pulumi"])
     scripts = {name: f"exec {shlex.quote(str(tools[name]))}" for name in TOOLS}
+    provider = "pulumi-resource-kubernetes"
+    scripts[provider] = f"{_helm_settings(home, charts_port)} {scripts[provider]}"
     scripts["pulumi-language-python"] = (
         f"exec {shlex.quote(str(host))}" if host else f"{rooms}exec {python} -m beamline.host"
     )
@@ -155,6 +159,26 @@ def _write_bin(home: Home, tools: Mapping[str, Path]) -> None:
         write_atomically(home.bin / name, f'#!/bin/sh\n{command} "$@"\n', mode=0o700)
     plugin = _AUTH_PLUGIN % shlex.quote(str(home.admin_token_file))
     write_atomically(home.bin / "gke-gcloud-auth-plugin", plugin, mode=0o700)
+
+
+def _helm_settings(home: Home, charts_port: int) -> str:
+    """Return the environment with which the provider's Helm downloads from the simulated registries only.
+
+    A client for loopback, as of the API server and of the engine, uses no proxy. Helm's cache and the user's registry
+    logins stay apart: a stand-in must not turn up in a real cluster, nor a login here.
+    """
+    settings = {
+        "HTTPS_PROXY": f"http://{LOOPBACK}:{charts_port}",
+        "HTTP_PROXY": f"http://{LOOPBACK}:{charts_port}",
+        "NO_PROXY": f"{LOOPBACK},localhost",
+        "SSL_CERT_FILE": str(home.charts_ca_file),
+        "SSL_CERT_DIR": str(home.charts / "none"),
+        "HELM_CACHE_HOME": str(home.charts / "cache"),
+        "HELM_CONFIG_HOME": str(home.charts / "config"),
+        "HELM_DATA_HOME": str(home.charts / "data"),
+    }
+    lower = {name.lower(): settings[name] for name in ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")}
+    return " ".join(f"{name}={shlex.quote(value)}" for name, value in {**settings, **lower}.items())
 
 
 def _program_files(program: Path) -> Iterator[Path]:

@@ -83,7 +83,7 @@ LOCK = _object(
 
 _TRUE = {"const": True}
 _TRUTH = {"type": "boolean"}
-_SERVER = _object(name=TEXT, pid=COUNT, alive=_TRUTH, memory_mib=_or_null("integer"), log=TEXT)
+_SERVER = _object(name=TEXT, pid=COUNT, alive=_TRUTH, memory_mib=_or_null("integer"), log=TEXT, simulated=_TRUTH)
 _SANDBOX = _object(
     name=TEXT,
     state={"enum": ["absent", "half-made", "running", "degraded", "stopped"]},

@@ -37,8 +37,8 @@ RUNNING = Status(
     state="degraded",
     folder="/home/sandboxes/g4",
     processes=[
-        ProcessStatus("etcd", 17, alive=True, memory_mib=44, log="/x"),
-        ProcessStatus("kwok", 18, alive=False, memory_mib=None, log="/x"),
+        ProcessStatus("etcd", 17, alive=True, memory_mib=44, log="/x", simulated=False),
+        ProcessStatus("kwok", 18, alive=False, memory_mib=None, log="/x", simulated=True),
     ],
     endpoint="127.0.0.1:20001",
     kubeconfig="/home/kubeconfig.yaml",
@@ -197,9 +197,9 @@ def test_status_shows_servers_readiness_and_reasons(asked: list[Any]) -> None:
         "folder       /home/sandboxes/g4\n"
         "\n"
         "servers\n"
-        "server  state    pid  MiB\n"
-        "etcd    running   17   44\n"
-        "kwok    ended     18\n"
+        "server  is         state    pid  MiB\n"
+        "etcd    real       running   17   44\n"
+        "kwok    simulated  ended     18\n"
         "\n"
         "problems\n"
         "warning[not-ready] Pod/engine-1\n"

@@ -46,7 +46,7 @@ def program(tmp_path: Path) -> Path:
 
 def _prepare(home: Home, program: Path, stack_file: Path | None = None) -> None:
     tools = {name: executable(home.folder / "tools" / name, f'echo {name} "$@"') for name in TOOLS}
-    prepare(home, "g4", stack_file or program / "stacks" / "Pulumi.g4.yaml", program, tools)
+    prepare(home, "g4", stack_file or program / "stacks" / "Pulumi.g4.yaml", program, tools, 7)
 
 
 def test_the_project_uses_copies_and_keeps_pulumis_additions_to_them(home: Home, program: Path) -> None:
