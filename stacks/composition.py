@@ -17,7 +17,7 @@ from stacks.merging import Origins, merge, origin_of, without
 from stacks.problems import Problem
 from stacks.row_lookup import Rows, look_up
 from stacks.spec import Preset
-from stacks.typing_problems import Path, located_problems, unknown_key
+from stacks.typing_problems import Path, dotted, located_problems, unknown_key
 
 __all__ = ["PRESETS_OWN", "Composition", "allowed_overrides", "check_alone", "lay_over", "placed"]
 
@@ -115,11 +115,17 @@ def lay_over(
             return Composition(overrides, preset, rows, tried, frozenset(set_aside))
         cleaned = overrides
         for path, problem in found:
-            cleaned = without(cleaned, path[:-1] if problem.rule in _NEEDS_CONTEXT else path)
-            set_aside.add(problem.path)
+            aside = _to_set_aside(path, problem)
+            cleaned = without(cleaned, aside)
+            set_aside |= {problem.path, dotted(aside)}
         if cleaned == overrides:
             return None
         overrides = cleaned
+
+
+def _to_set_aside(path: Path, problem: Problem) -> Path:
+    """The section, where its kind is wrong or it lacks a key: what else it says fits no other kind."""
+    return path[:-1] if problem.rule in _NEEDS_CONTEXT or path[-1] == "kind" else path
 
 
 def _tried(data: Mapping[str, Any], catalog: Catalog) -> tuple[Preset | None, Rows | None, list[tuple[Path, Problem]]]:
