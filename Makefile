@@ -2,11 +2,12 @@
 
 PYTHON ?= python3
 STACK ?= g4
+FUZZ_INPUTS ?= 10000
 VENV := .venv
 BIN := $(VENV)/bin
 PATHS := beamline components manifests policies stacks tests __main__.py
 
-.PHONY: help setup tools plan up down status lint types test golden lock-requirements clean
+.PHONY: help setup tools plan up down status lint types test fuzz golden lock-requirements clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -52,6 +53,9 @@ types: $(VENV)/.installed-dev ## strict type check
 test: lint types tools ## everything: style, types, unit tests, and the sandbox end to end
 	@$(BIN)/beamline check
 	@$(BIN)/pytest -q -n 2 --dist loadfile
+
+fuzz: $(VENV)/.installed-dev ## 10,000 stack files, presets and catalog rows, other ones each time; FUZZ_INPUTS=n for more
+	@FUZZ_INPUTS=$(FUZZ_INPUTS) $(BIN)/pytest tests/fuzz -q -n 2 --dist load
 
 golden: $(VENV)/.installed-dev ## rewrite generated files and golden outputs; review the diff before committing
 	@$(BIN)/python -m tests.regenerate

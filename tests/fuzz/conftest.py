@@ -1,0 +1,41 @@
+"""Speed for thousands of inputs, and the table at the end of a run."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from stacks.yaml_files import read_value
+from tests.fuzz.tally import Tally, table
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _shipped_presets_are_parsed_once() -> Iterator[None]:
+    """Remember what a text holds: most of the time of a plan would go into reading the same presets again."""
+    remembered: Callable[[str], Any] = lru_cache(maxsize=64)(read_value)
+    with mock.patch("stacks.yaml_files.read_value", lambda text: copy.deepcopy(remembered(text))):
+        yield
+
+
+@pytest.fixture
+def tally(request: pytest.FixtureRequest) -> Iterator[Tally]:
+    """Return the count of one test; it goes into the table."""
+    counted = Tally(str(request.function.__doc__).partition(":")[0])
+    yield counted
+    request.node.user_properties.append(("fuzz", {**vars(counted), "rules": dict(counted.rules)}))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print the table, when the fuzz tests were asked for by name."""
+    reports = [r for of in ("passed", "failed", "error", "") for r in terminalreporter.stats.get(of, [])]
+    seconds = {r.nodeid: r.duration for r in reports if r.when == "call"}
+    found = {r.nodeid: dict(r.user_properties)["fuzz"] for r in reports if "fuzz" in dict(r.user_properties)}
+    if found:
+        terminalreporter.section("fuzz")
+        for line in table((row, seconds.get(node, 0.0)) for node, row in sorted(found.items())):
+            terminalreporter.write_line(line)
