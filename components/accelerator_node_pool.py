@@ -11,20 +11,41 @@ Decisions, and why:
   none. Weights are kept there, once per node.
 - An upgrade takes a node away before it brings a new one (no surge): a spare accelerator node hardly ever exists.
 - Image streaming is on only for images in Artifact Registry, because it does nothing for others.
+- Machines that share an NVLink domain are placed by a workload policy, which belongs to the pool: it cannot change in
+  place, and neither can its place. GKE wants ``COMPACT`` beside it.
+- With an accelerator network profile GKE makes the networks between the nodes itself. It acts as the project's GKE
+  service agent, which lacks the right to; the pool gives it. The grant is the project's: a second stack with such a
+  pool shares it, and loses it when this one is destroyed, until it is applied again after a refresh.
+- Labels and huge pages are asked for when the pool is created, because node agents and drivers look for them at boot.
 
 GPUs: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus
 Local SSD: https://cloud.google.com/kubernetes-engine/docs/how-to/persistent-volumes/local-ssd
 Reservations: https://cloud.google.com/kubernetes-engine/docs/how-to/consuming-reservations
+Accelerator networks: https://cloud.google.com/kubernetes-engine/docs/how-to/allocate-network-resources-dra
+Workload policies: https://cloud.google.com/compute/docs/instance-groups/create-workload-policies
 """
 
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
-from pulumi_gcp import container
+from pulumi_gcp import compute, container, organizations, projects
 
 from components.node_config import node_config, taints
 
-__all__ = ["AcceleratorNodePool", "AcceleratorNodePoolArgs"]
+__all__ = ["AcceleratorNodePool", "AcceleratorNodePoolArgs", "WorkloadPolicy"]
+
+
+_SERVICE_AGENT = "serviceAccount:service-{number}@container-engine-robot.iam.gserviceaccount.com"
+"""GKE's own identity in a project, by the project's number."""
+
+
+class WorkloadPolicy(TypedDict):
+    """How Compute Engine places the nodes relative to each other."""
+
+    type: str
+    """HIGH_THROUGHPUT keeps them close."""
+    accelerator_topology: str
+    """What they form, for example 1x72: one NVLink domain of 72 GPUs."""
 
 
 class AcceleratorNodePoolArgs(TypedDict):
@@ -52,6 +73,18 @@ class AcceleratorNodePoolArgs(TypedDict):
     """GPUs of the machine type."""
     taints: list[str]
     """Taints that GKE sets on these nodes, as key=value:Effect."""
+    labels: dict[str, str]
+    """Labels of the nodes beyond GKE's own."""
+    shielded_nodes: bool
+    """Whether the machines have a virtual TPM for verified boot; bare metal has none."""
+    gvnic: bool
+    """Whether their network card is gVNIC; false leaves its driver to GKE."""
+    hugepages_2mi: int
+    """Huge pages of 2 MiB that the kernel of each node sets aside at boot; 0: none."""
+    workload_policy: NotRequired[WorkloadPolicy]
+    """How the nodes are placed; left out, wherever the zone has room."""
+    accelerator_network_profile: NotRequired[str]
+    """Networks that GKE makes between the accelerators, for example auto; left out, none."""
     nodes: int
     """Number of nodes."""
     boot_disk_type: str
@@ -95,15 +128,17 @@ class AcceleratorNodePool(pulumi.ComponentResource):
             max_pods_per_node=args["max_pods_per_node"],
             management={"auto_repair": True, "auto_upgrade": True},
             upgrade_settings={"strategy": "SURGE", "max_surge": 0, "max_unavailable": 1},
-            network_config={"enable_private_nodes": True},
+            network_config=_network_config(args),
+            placement_policy=self._placement(name, args),
             node_config={
-                **node_config(args["service_account"]),
+                **node_config(args["service_account"], shielded=args["shielded_nodes"], gvnic=args["gvnic"]),
                 **_machine(args),
                 **_capacity(args),
                 "taints": taints(args["taints"]),
             },
             opts=pulumi.ResourceOptions(
                 parent=self,
+                depends_on=self._network_rights(name, args),
                 protect=args["protected"] or None,
                 delete_before_replace=True,  # there is no capacity for both
                 ignore_changes=["initialNodeCount", "nodeConfig.resourceLabels"],  # GKE fills them in
@@ -116,6 +151,43 @@ class AcceleratorNodePool(pulumi.ComponentResource):
         )
         self.name = pool.name
         self.register_outputs({"name": self.name})
+
+    def _placement(self, name: str, args: AcceleratorNodePoolArgs) -> dict[str, Any] | None:
+        wanted = args.get("workload_policy")
+        if wanted is None:
+            return None
+        policy = compute.ResourcePolicy(
+            f"{name}-placement",
+            name=f"{args['prefix']}-accelerator",
+            project=args["project"],
+            region=args["region"],
+            workload_policy={"type": wanted["type"], "accelerator_topology": wanted["accelerator_topology"]},
+            opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),  # the name can be taken only once
+        )
+        return {"type": "COMPACT", "policy_name": policy.name}
+
+    def _network_rights(self, name: str, args: AcceleratorNodePoolArgs) -> list[pulumi.Resource]:
+        """Let GKE make the networks. Its service agent exists once the project has a cluster, so that comes first."""
+        if not args.get("accelerator_network_profile"):
+            return []
+        project = pulumi.Output.from_input(args["cluster"]).apply(lambda _: args["project"])
+        number = organizations.get_project_output(
+            project_id=project, opts=pulumi.InvokeOutputOptions(parent=self)
+        ).number
+        return [
+            projects.IAMMember(
+                f"{name}-network-rights",
+                project=args["project"],
+                role="roles/compute.networkAdmin",
+                member=pulumi.Output.format(_SERVICE_AGENT, number=number),
+                opts=pulumi.ResourceOptions(parent=self),
+            )
+        ]
+
+
+def _network_config(args: AcceleratorNodePoolArgs) -> dict[str, Any]:
+    profile = args.get("accelerator_network_profile")
+    return {"enable_private_nodes": True, **({"accelerator_network_profile": profile} if profile else {})}
 
 
 def _machine(args: AcceleratorNodePoolArgs) -> dict[str, Any]:
@@ -134,6 +206,10 @@ def _machine(args: AcceleratorNodePoolArgs) -> dict[str, Any]:
     }
     if args["local_ssd_count"]:
         machine["ephemeral_storage_local_ssd_config"] = {"local_ssd_count": args["local_ssd_count"]}
+    if args["labels"]:
+        machine["labels"] = args["labels"]
+    if args["hugepages_2mi"]:
+        machine["linux_node_config"] = {"hugepages_config": {"hugepage_size2m": args["hugepages_2mi"]}}
     return machine
 
 

@@ -5,30 +5,33 @@ Decisions, and why:
 - Regional control plane; nodes in one zone, where the accelerators are.
 - Nodes are private. The control plane has no IP endpoint at all: it is reached by its DNS name, where Google checks IAM
   (``container.clusters.connect``) before a request gets to Kubernetes. A laptop needs neither VPN nor allow-list.
-- Dataplane V2: it enforces NetworkPolicy, and later accelerator networking needs it; it cannot be turned on afterwards.
+- Dataplane V2: it enforces NetworkPolicy, and accelerator networks need it; it cannot be turned on afterwards.
+- Shielded nodes unless the machines cannot: the switch holds for the whole cluster, so that bare metal and virtual
+  machines that should stay shielded want two clusters.
 - Exact version, and no minor or node upgrade until that version's end of support: a GPU node is not replaced behind the
   operator's back. The control plane still gets its patches, on weekends.
-- Gateway API, managed Prometheus and GPU metrics (DCGM) are GKE's own; nothing of them is installed by hand.
+- Gateway API, managed Prometheus and GPU metrics (DCGM) are GKE's own; nothing of them is installed by hand. What is
+  not wanted is written as off: GKE's default is on.
 - Node pools are resources of their own. GKE insists on a first pool: it lives for minutes, in one zone, with few pods
-  (its block of pod addresses is small) and under the stack's service account, because the project's default account
-  may have no rights, or not exist.
+  (its block of pod addresses is small) and under the stack's service account.
 
 Standard clusters: https://cloud.google.com/kubernetes-engine/docs/how-to/creating-a-regional-cluster
-Node service accounts: https://cloud.google.com/kubernetes-engine/docs/how-to/service-accounts
 Maintenance: https://cloud.google.com/kubernetes-engine/docs/concepts/maintenance-windows-and-exclusions
 """
 
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
-from pulumi_gcp import artifactregistry, container, projects, serviceaccount
+from pulumi_gcp import container
 
 from components.kubeconfig import kubeconfig
 from components.node_config import node_config
+from components.node_identity import ArtifactRegistry, node_identity
 
-__all__ = ["ArtifactRegistry", "Cluster", "ClusterArgs"]
+__all__ = ["Cluster", "ClusterArgs"]
 
 _PODS_ON_TEMPORARY_NODE = 32
+_METRICS = ("SYSTEM_COMPONENTS", "POD", "DAEMONSET", "DEPLOYMENT")
 _TIMEOUTS = pulumi.CustomTimeouts(create="60m", update="90m", delete="60m")
 """A regional cluster takes about ten minutes; an upgrade of its control plane three times as long."""
 _MAINTENANCE = {
@@ -48,17 +51,6 @@ _MAINTENANCE = {
         }
     ],
 }
-
-
-class ArtifactRegistry(TypedDict):
-    """One repository of Artifact Registry."""
-
-    project: str
-    """Project that owns it."""
-    location: str
-    """Region or multi-region, for example us-central1."""
-    repository: str
-    """Its name."""
 
 
 class ClusterArgs(TypedDict):
@@ -86,6 +78,12 @@ class ClusterArgs(TypedDict):
     """Exact version of the control plane at creation, x.y.z-gke.n."""
     mounts_secrets: bool
     """Whether pods mount secrets of Secret Manager (GKE's CSI add-on)."""
+    shielded_nodes: bool
+    """Whether nodes prove their identity by a virtual TPM; for the whole cluster, and bare metal has none."""
+    gpu_metrics: bool
+    """Whether GKE's own DCGM exporter runs on GPU nodes."""
+    managed_prometheus: bool
+    """Whether GKE runs the collectors of managed Prometheus."""
     image_registry: NotRequired[ArtifactRegistry]
     """Where nodes pull images from, if that needs rights."""
     protected: bool
@@ -106,7 +104,9 @@ class Cluster(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: ClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("beamline:cluster:Cluster", name, None, opts)
-        account, grants = self._node_identity(name, args)
+        account, grants = node_identity(
+            self, name, prefix=args["prefix"], project=args["project"], images=args.get("image_registry")
+        )
         self.gke = container.Cluster(
             f"{name}-gke",
             name=args["prefix"],
@@ -150,41 +150,6 @@ class Cluster(pulumi.ComponentResource):
             }
         )
 
-    def _node_identity(self, name: str, args: ClusterArgs) -> tuple[serviceaccount.Account, list[pulumi.Resource]]:
-        """What nodes may do: write their logs and metrics, and pull images from one repository."""
-        child = pulumi.ResourceOptions(parent=self)
-        account = serviceaccount.Account(
-            f"{name}-nodes",
-            account_id=f"{args['prefix']}-nodes",
-            project=args["project"],
-            display_name=f"Nodes of {args['prefix']}",
-            opts=child,
-        )
-        member = account.email.apply(lambda email: f"serviceAccount:{email}")
-        grants: list[pulumi.Resource] = [
-            projects.IAMMember(
-                f"{name}-nodes-role",
-                project=args["project"],
-                role="roles/container.defaultNodeServiceAccount",
-                member=member,
-                opts=child,
-            )
-        ]
-        registry = args.get("image_registry")
-        if registry:
-            grants.append(
-                artifactregistry.RepositoryIamMember(
-                    f"{name}-nodes-images",
-                    project=registry["project"],
-                    location=registry["location"],
-                    repository=registry["repository"],
-                    role="roles/artifactregistry.reader",
-                    member=member,
-                    opts=child,
-                )
-            )
-        return account, grants
-
 
 def _placement(args: ClusterArgs) -> dict[str, Any]:
     return {
@@ -217,7 +182,7 @@ def _access(args: ClusterArgs) -> dict[str, Any]:
             "ip_endpoints_config": {"enabled": False},
         },
         "workload_identity_config": {"workload_pool": f"{args['project']}.svc.id.goog"},
-        "enable_shielded_nodes": True,
+        "enable_shielded_nodes": args["shielded_nodes"],
     }
 
 
@@ -227,8 +192,8 @@ def _features(args: ClusterArgs) -> dict[str, Any]:
         "gateway_api_config": {"channel": "CHANNEL_STANDARD"},
         "logging_config": {"enable_components": ["SYSTEM_COMPONENTS", "WORKLOADS"]},
         "monitoring_config": {
-            "enable_components": ["SYSTEM_COMPONENTS", "POD", "DAEMONSET", "DEPLOYMENT", "DCGM"],
-            "managed_prometheus": {"enabled": True},
+            "enable_components": [*_METRICS, *(["DCGM"] if args["gpu_metrics"] else [])],
+            "managed_prometheus": {"enabled": args["managed_prometheus"]},
         },
         "cost_management_config": {"enabled": True},
     }

@@ -5,8 +5,8 @@ typed resources; every other kind is a custom resource, whose fields go to the A
 
 What is done on the way:
 
-- Order: a namespace before what lives in it, a CustomResourceDefinition before objects of its kind, then what the
-  object itself asks for. The rest is applied in parallel.
+- Order: a namespace before what lives in it (charts too), a CustomResourceDefinition before objects of its kind, then
+  what the object itself asks for, such as the chart that brings its kind. The rest is applied in parallel.
 - Waiting: the timeouts bound it, ``await_ready`` false skips it (``pulumi.com/skipAwait``), ``wait_for`` becomes the
   provider's ``pulumi.com/waitFor`` annotation, which custom resources need, since it cannot know when they are done.
 - Deleting: pods get their grace period before the deletion counts as failed. ``deleted_with`` is deliberately not used:
@@ -23,6 +23,7 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
+from components.helm_releases import ReleaseArgs, register_release
 from components.sdk import arguments_class, kubernetes_type, resource_class
 
 __all__ = ["CustomObject", "ObjectArgs", "register_objects"]
@@ -49,7 +50,7 @@ class ObjectArgs(TypedDict):
     wait_for: NotRequired[list[str]]
     """What it has to reach: condition=Programmed, or jsonpath={.status.phase}=Ready."""
     after: NotRequired[list[str]]
-    """Names of objects of the same component that come first."""
+    """Names of objects and Helm releases of the same component that come first."""
 
 
 class CustomObject(pulumi.CustomResource):
@@ -63,37 +64,44 @@ class CustomObject(pulumi.CustomResource):
 
 
 def register_objects(
-    parent: pulumi.ComponentResource, name: str, objects: Sequence[ObjectArgs]
+    parent: pulumi.ComponentResource,
+    name: str,
+    objects: Sequence[ObjectArgs],
+    releases: Sequence[ReleaseArgs] = (),
 ) -> dict[str, pulumi.CustomResource]:
-    """Register ``objects`` as children ``{name}-{object name}`` of ``parent`` and return them by object name.
+    """Register ``objects`` and ``releases`` as children ``{name}-{its name}`` of ``parent`` and return them by name.
 
     Raises ``ValueError`` for a name that is unknown, taken or before itself.
     """
-    by_name = {item["name"]: item for item in objects}
-    if len(by_name) != len(objects):
-        raise ValueError(f"two objects of {name} have the same name: {sorted(item['name'] for item in objects)}")
-    before = {item["name"]: _prerequisites(item, objects) for item in objects}
+    names = [item["name"] for item in (*objects, *releases)]
+    if len(set(names)) != len(names):
+        raise ValueError(f"two objects or releases of {name} have the same name: {sorted(names)}")
+    objects_by_name = {item["name"]: item for item in objects}
+    releases_by_name = {item["name"]: item for item in releases}
+    before = {item["name"]: _first(item.get("after"), objects, item["body"]) for item in objects}
+    before |= {item["name"]: _first(item.get("after"), objects, _in_namespace(item)) for item in releases}
     registered: dict[str, pulumi.CustomResource] = {}
-    for object_name in graphlib.TopologicalSorter(before).static_order():
-        if object_name not in by_name:
-            raise ValueError(f"an object of {name} comes after {object_name!r}, which is none of its objects")
-        item = by_name[object_name]
-        registered[object_name] = _register(
-            f"{name}-{object_name}",
-            item,
-            pulumi.ResourceOptions(
-                parent=parent,
-                depends_on=[registered[first] for first in before[object_name]],
-                custom_timeouts=_timeouts(item),
-            ),
-        )
+    for item_name in graphlib.TopologicalSorter(before).static_order():
+        if item_name not in before:
+            raise ValueError(f"an object of {name} comes after {item_name!r}, which is none of its objects")
+        first = [registered[other] for other in before[item_name]]
+        if release := releases_by_name.get(item_name):
+            opts = pulumi.ResourceOptions(parent=parent, depends_on=first)
+            registered[item_name] = register_release(f"{name}-{item_name}", release, opts)
+        else:
+            item = objects_by_name[item_name]
+            opts = pulumi.ResourceOptions(parent=parent, depends_on=first, custom_timeouts=_timeouts(item))
+            registered[item_name] = _register(f"{name}-{item_name}", item, opts)
     return registered
 
 
-def _prerequisites(item: ObjectArgs, objects: Iterable[ObjectArgs]) -> list[str]:
-    names = set(item.get("after", []))
-    names |= {other["name"] for other in objects if _carries(other["body"], item["body"])}
-    return sorted(names)
+def _first(asked: Iterable[str] | None, objects: Iterable[ObjectArgs], body: Mapping[str, Any]) -> list[str]:
+    return sorted({*(asked or ()), *(other["name"] for other in objects if _carries(other["body"], body))})
+
+
+def _in_namespace(release: ReleaseArgs) -> dict[str, Any]:
+    """What counts of a release for the order: an object of no kind in its namespace."""
+    return {"apiVersion": "", "kind": "", "metadata": {"namespace": release["namespace"]}}
 
 
 def _carries(body: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

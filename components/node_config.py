@@ -1,7 +1,8 @@
 """What every node of a stack has in common, whatever its machine type.
 
 Least privilege and hardening stand here once: the stack's own service account, tokens for pods only through Workload
-Identity, no legacy metadata endpoints, no unauthenticated kubelet port, verified boot.
+Identity, no legacy metadata endpoints, no unauthenticated kubelet port, verified boot where the machine has a virtual
+TPM to verify it with.
 
 Hardening: https://cloud.google.com/kubernetes-engine/docs/how-to/hardening-your-cluster
 """
@@ -10,36 +11,30 @@ from typing import Any
 
 import pulumi
 
+from stacks.taints import GKE_EFFECTS, parse
+
 __all__ = ["node_config", "taints"]
 
-_EFFECTS = {
-    "NoSchedule": "NO_SCHEDULE",
-    "PreferNoSchedule": "PREFER_NO_SCHEDULE",
-    "NoExecute": "NO_EXECUTE",
-}
 
+def node_config(service_account: pulumi.Input[str], *, shielded: bool = True, gvnic: bool = True) -> dict[str, Any]:
+    """Return the part of a ``nodeConfig`` that does not depend on the machine type.
 
-def node_config(service_account: pulumi.Input[str]) -> dict[str, Any]:
-    """Return the part of a ``nodeConfig`` that does not depend on the machine type."""
-    return {
+    ``shielded`` false switches verified boot off, ``gvnic`` false leaves the driver of the network card to GKE: writing
+    it as off would read as a change for ever, and changing it replaces the pool.
+    """
+    config: dict[str, Any] = {
         "service_account": service_account,
         "oauth_scopes": ["https://www.googleapis.com/auth/cloud-platform"],  # IAM decides, not scopes
         "image_type": "COS_CONTAINERD",
         "metadata": {"disable-legacy-endpoints": "true"},
         "workload_metadata_config": {"mode": "GKE_METADATA"},
-        "shielded_instance_config": {"enable_secure_boot": True, "enable_integrity_monitoring": True},
+        "shielded_instance_config": {"enable_secure_boot": shielded, "enable_integrity_monitoring": shielded},
         "kubelet_config": {"insecure_kubelet_readonly_port_enabled": "FALSE"},
-        "gvnic": {"enabled": True},
     }
+    return {**config, "gvnic": {"enabled": True}} if gvnic else config
 
 
 def taints(written: list[str]) -> list[dict[str, str]]:
     """Return GKE's form of taints in Kubernetes' own notation, ``key=value:Effect``; raises ``ValueError``."""
-    parsed = []
-    for text in written:
-        key_and_value, _, effect = text.rpartition(":")
-        key, _, value = key_and_value.partition("=")
-        if not key or not value or effect not in _EFFECTS:
-            raise ValueError(f"{text!r} is no taint: write key=value:Effect, Effect one of {', '.join(_EFFECTS)}")
-        parsed.append({"key": key, "value": value, "effect": _EFFECTS[effect]})
-    return parsed
+    parsed = [parse(text) for text in written]
+    return [{"key": t.key, "value": t.value, "effect": GKE_EFFECTS[t.effect]} for t in parsed]

@@ -3,7 +3,7 @@
 Repository names: https://cloud.google.com/artifact-registry/docs/docker/names
 """
 
-from components.cluster import ArtifactRegistry
+from components.node_identity import ArtifactRegistry
 
 __all__ = ["artifact_registry"]
 

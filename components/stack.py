@@ -1,13 +1,17 @@
 """One serving stack, composed forward only.
 
-``Network -> Cluster -> SystemNodePool -> AcceleratorNodePool -> Weights -> serving -> Gateway -> Monitoring``: each
-part knows what stands before it and nothing of what comes after, so the stack is created in this order and destroyed in
-the reverse. What is asked of the parts is here; how they do it is in their own files.
+``Network -> Cluster -> SystemNodePool -> AcceleratorNodePool -> Fabric -> Weights -> serving -> Gateway ->
+Monitoring``: each part knows what stands before it and nothing of what comes after, so the stack is created in this
+order and destroyed in the reverse. What is asked of the parts is in ``components.stack_args``; how they do it is in
+their own files. Cluster and network may be there already: a component of another type then looks them up, with the
+same outputs.
 
 Two edges are worth a word. GKE runs one operation of a cluster at a time, so the pools come one after the other. The
 Kubernetes provider depends on both pools, and with it every object: none is applied before there are nodes, and on the
 way down all are gone before the nodes are.
 """
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,21 +19,35 @@ from typing import Any
 import pulumi
 import pulumi_gcp
 import pulumi_kubernetes
+from pulumi_kubernetes import core
 
-from components.accelerator_node_pool import AcceleratorNodePool, AcceleratorNodePoolArgs
-from components.cluster import Cluster, ClusterArgs
+from components.accelerator_node_pool import AcceleratorNodePool
+from components.cluster import Cluster
 from components.connection import connection, endpoint
+from components.existing_cluster import ExistingCluster
+from components.existing_network import ExistingNetwork
+from components.fabric import Fabric
 from components.gateway import Gateway
+from components.helm_releases import ReleaseArgs
 from components.kubernetes_objects import ObjectArgs
 from components.monitoring import Monitoring
 from components.network import Network
-from components.registry import artifact_registry
-from components.serving import LlmdServing
+from components.serving import DynamoServing, LlmdServing
+from components.stack_args import (
+    accelerator_pool_args,
+    cluster_args,
+    existing_cluster_args,
+    existing_network_args,
+    network_args,
+    object_args,
+    release_args,
+    system_pool_args,
+)
 from components.system_node_pool import SystemNodePool
 from components.weights import Weights
-from manifests import Area, KubernetesObject, buckets, render, token_secrets, weights_service_account
+from manifests import Area, buckets, releases, render, token_secrets, weights_service_account
 from stacks import StackSpec
-from stacks.spec import DynamoRouter, LlmdRouter, NewCluster, NewNetwork, Spot
+from stacks import spec as plans
 
 __all__ = ["InferenceStack"]
 
@@ -45,6 +63,7 @@ class InferenceStack(pulumi.ComponentResource):
         self._spec = spec
         self._name = name
         self._objects = render(spec)
+        self._releases = releases(spec)
         self._google = pulumi_gcp.Provider(
             f"{name}-google",
             project=spec.settings.project,
@@ -52,17 +71,15 @@ class InferenceStack(pulumi.ComponentResource):
             zone=spec.settings.zone,
             opts=pulumi.ResourceOptions(parent=self),
         )
-        network = self._network()
-        cluster = self._cluster(network)
+        cluster = self._cluster()
         kubernetes = self._kubernetes(cluster, self._node_pools(cluster))
-        weights = self._weights(cluster, kubernetes)
+        before = [*self._existing_namespace(kubernetes), *self._fabric(kubernetes)]
+        weights = self._weights(cluster, kubernetes, before)
         serving = self._serving(kubernetes, weights)
         gateway = Gateway(
             f"{name}-gateway", {"objects": self._objects_of("gateway")}, self._in_cluster(kubernetes, [serving])
         )
-        Monitoring(
-            f"{name}-monitoring", {"objects": self._objects_of("monitoring")}, self._in_cluster(kubernetes, [gateway])
-        )
+        self._monitoring(kubernetes, gateway)
         url = endpoint(spec, gateway.address)
         self.outputs = {
             "endpoint": url,
@@ -82,86 +99,66 @@ class InferenceStack(pulumi.ComponentResource):
     ) -> pulumi.ResourceOptions:
         return pulumi.ResourceOptions(parent=self, providers=[self._google, kubernetes], depends_on=list(after))
 
-    def _network(self) -> Network:
-        plan = self._spec.preset.network
-        if not isinstance(plan, NewNetwork):
-            raise TypeError(f"{plan.kind} networks are not built yet")
-        return Network(
-            f"{self._name}-network",
-            {
-                "prefix": self._spec.prefix,
-                "project": self._spec.settings.project,
-                "region": self._spec.settings.region,
-                "mtu": plan.mtu,
-                "nodes_cidr": plan.nodes_cidr,
-                "pods_cidr": plan.pods_cidr,
-                "services_cidr": plan.services_cidr,
-                "proxy_only_cidr": plan.proxy_only_cidr,
-            },
-            self._at_google([]),
-        )
+    def _network(self) -> Network | ExistingNetwork:
+        name = f"{self._name}-network"
+        match self._spec.preset.network:
+            case plans.NewNetwork() as plan:
+                return Network(name, network_args(self._spec, plan), self._at_google([]))
+            case plans.ExistingNetwork() as plan:
+                return ExistingNetwork(name, existing_network_args(self._spec, plan), self._at_google([]))
+            case plans.ClusterNetwork():
+                raise TypeError(f"{self._spec.name} has a new cluster without a network, which its checks refuse")
 
-    def _cluster(self, network: Network) -> Cluster:
-        spec = self._spec
-        if not isinstance(spec.preset.cluster, NewCluster):
-            raise TypeError(f"{spec.preset.cluster.kind} clusters are not built yet")
-        args: ClusterArgs = {
-            "prefix": spec.prefix,
-            "project": spec.settings.project,
-            "region": spec.settings.region,
-            "zone": spec.settings.zone,
-            "network": network.network,
-            "subnetwork": network.subnetwork,
-            "pods_range": network.pods_range,
-            "services_range": network.services_range,
-            "release_channel": spec.preset.cluster.release_channel,
-            "version": spec.preset.cluster.version,
-            "mounts_secrets": bool(token_secrets(spec)),
-            "protected": spec.preset.production,
-        }
-        registry = artifact_registry(spec.settings.mirror)
-        if registry:
-            args["image_registry"] = registry
-        return Cluster(f"{self._name}-cluster", args, self._at_google([network]))
+    def _cluster(self) -> Cluster | ExistingCluster:
+        name = f"{self._name}-cluster"
+        match self._spec.preset.cluster:
+            case plans.NewCluster() as plan:
+                network = self._network()
+                return Cluster(name, cluster_args(self._spec, plan, network), self._at_google([network]))
+            case plans.ExistingCluster() as plan:
+                return ExistingCluster(name, existing_cluster_args(self._spec, plan), self._at_google([]))
 
-    def _node_pools(self, cluster: Cluster) -> list[pulumi.Resource]:
-        spec = self._spec
-        system, row = spec.preset.system_pool, spec.rows.system
+    def _node_pools(self, cluster: Cluster | ExistingCluster) -> list[pulumi.Resource]:
         system_pool = SystemNodePool(
-            f"{self._name}-system",
-            {
-                "prefix": spec.prefix,
-                "project": spec.settings.project,
-                "region": spec.settings.region,
-                "zone": spec.settings.zone,
-                "cluster": cluster.name,
-                "service_account": cluster.node_service_account,
-                "version": spec.preset.cluster.version,
-                "machine_type": system.machine_type,
-                "nodes": system.nodes,
-                "boot_disk_type": row.gke.boot_disk_types[0],
-                "boot_disk_gb": system.boot_disk_gb,
-                "max_pods_per_node": row.gke.max_pods_per_node,
-                "protected": spec.preset.production,
-            },
-            self._at_google([cluster]),
+            f"{self._name}-system", system_pool_args(self._spec, cluster), self._at_google([cluster])
         )
         accelerator_pool = AcceleratorNodePool(
-            f"{self._name}-accelerator", _accelerator_args(spec, cluster), self._at_google([system_pool])
+            f"{self._name}-accelerator", accelerator_pool_args(self._spec, cluster), self._at_google([system_pool])
         )
         return [system_pool, accelerator_pool]
 
-    def _kubernetes(self, cluster: Cluster, pools: Sequence[pulumi.Resource]) -> pulumi_kubernetes.Provider:
-        settings = self._spec.settings
+    def _kubernetes(
+        self, cluster: Cluster | ExistingCluster, pools: Sequence[pulumi.Resource]
+    ) -> pulumi_kubernetes.Provider:
+        settings, plan = self._spec.settings, self._spec.preset.cluster
+        name = plan.name if isinstance(plan, plans.ExistingCluster) else self._spec.prefix
         return pulumi_kubernetes.Provider(
             f"{self._name}-kubernetes",
             kubeconfig=cluster.kubeconfig,
             # A literal: without it a new kubeconfig, or one unknown in a preview, would replace every object.
-            cluster_identifier=f"projects/{settings.project}/locations/{settings.region}/clusters/{self._spec.prefix}",
+            cluster_identifier=f"projects/{settings.project}/locations/{settings.region}/clusters/{name}",
             opts=pulumi.ResourceOptions(parent=self, depends_on=list(pools)),
         )
 
-    def _weights(self, cluster: Cluster, kubernetes: pulumi_kubernetes.Provider) -> Weights:
+    def _existing_namespace(self, kubernetes: pulumi_kubernetes.Provider) -> list[pulumi.Resource]:
+        """The engine's namespace, looked up where it is there already: a preview then says that it is not."""
+        serving = self._spec.preset.serving
+        if not serving.existing_namespace:
+            return []
+        opts = pulumi.ResourceOptions(parent=self, provider=kubernetes)
+        return [core.v1.Namespace.get(f"{self._name}-namespace", serving.namespace, opts)]
+
+    def _fabric(self, kubernetes: pulumi_kubernetes.Provider) -> list[pulumi.Resource]:
+        """Nothing where pods of different nodes share nothing: the engine drops an edge to an empty component."""
+        objects, charts = self._objects_of("fabric"), self._releases_of("fabric")
+        if not (objects or charts):
+            return []
+        opts = self._in_cluster(kubernetes, [])
+        return [Fabric(f"{self._name}-fabric", {"objects": objects, "releases": charts}, opts)]
+
+    def _weights(
+        self, cluster: Cluster | ExistingCluster, kubernetes: pulumi_kubernetes.Provider, after: list[pulumi.Resource]
+    ) -> Weights:
         spec = self._spec
         namespace, service_account = weights_service_account(spec)
         return Weights(
@@ -176,61 +173,29 @@ class InferenceStack(pulumi.ComponentResource):
                 "secrets": token_secrets(spec),
                 "objects": self._objects_of("weights"),
             },
-            self._in_cluster(kubernetes, []),
+            self._in_cluster(kubernetes, after),
         )
 
-    def _serving(self, kubernetes: pulumi_kubernetes.Provider, weights: Weights) -> LlmdServing:
+    def _serving(self, kubernetes: pulumi_kubernetes.Provider, weights: Weights) -> LlmdServing | DynamoServing:
+        name, opts = f"{self._name}-serving", self._in_cluster(kubernetes, [weights])
+        namespace = self._spec.preset.serving.namespace
+        objects, charts = self._objects_of("serving"), self._releases_of("serving")
         match self._spec.preset.serving.router:
-            case LlmdRouter():
-                return LlmdServing(
-                    f"{self._name}-serving",
-                    {"namespace": self._spec.preset.serving.namespace, "objects": self._objects_of("serving")},
-                    self._in_cluster(kubernetes, [weights]),
-                )
-            case DynamoRouter():
-                raise TypeError("Dynamo is not built yet")
+            case plans.LlmdRouter():
+                return LlmdServing(name, {"namespace": namespace, "objects": objects, "releases": charts}, opts)
+            case plans.DynamoRouter():
+                return DynamoServing(name, {"namespace": namespace, "objects": objects, "releases": charts}, opts)
+
+    def _monitoring(self, kubernetes: pulumi_kubernetes.Provider, gateway: Gateway) -> None:
+        match self._spec.preset.monitoring:
+            case plans.ManagedPrometheus():
+                objects = self._objects_of("monitoring")
+                Monitoring(f"{self._name}-monitoring", {"objects": objects}, self._in_cluster(kubernetes, [gateway]))
+            case plans.NoMonitoring():
+                pass
 
     def _objects_of(self, area: Area) -> list[ObjectArgs]:
-        return [_object_args(item) for item in self._objects if item.area == area]
+        return [object_args(item) for item in self._objects if item.area == area]
 
-
-def _accelerator_args(spec: StackSpec, cluster: Cluster) -> AcceleratorNodePoolArgs:
-    pool, row = spec.preset.accelerator_pool, spec.rows.hardware
-    args: AcceleratorNodePoolArgs = {
-        "prefix": spec.prefix,
-        "project": spec.settings.project,
-        "region": spec.settings.region,
-        "zone": spec.settings.zone,
-        "cluster": cluster.name,
-        "service_account": cluster.node_service_account,
-        "version": spec.preset.cluster.version,
-        "machine_type": pool.machine_type,
-        "accelerator_type": row.gpu.accelerator_type,
-        "accelerators_per_node": row.gpu.count,
-        "taints": row.gke.taints,
-        "nodes": pool.nodes,
-        "boot_disk_type": row.gke.boot_disk_types[0],
-        "boot_disk_gb": pool.boot_disk_gb,
-        "local_ssd_count": spec.derived.local_ssd_count,
-        "max_pods_per_node": row.gke.max_pods_per_node,
-        "spot": isinstance(pool.provisioning, Spot),
-        "image_streaming": artifact_registry(spec.settings.mirror) is not None,
-        "node_budget_s": spec.derived.node_budget_s,
-        "protected": spec.preset.production,
-    }
-    if spec.settings.reservation:
-        args["reservation"] = spec.settings.reservation
-    return args
-
-
-def _object_args(item: KubernetesObject) -> ObjectArgs:
-    args: ObjectArgs = {"name": item.name, "body": dict(item.body), "await_ready": item.await_ready}
-    if item.timeout_s is not None:
-        args["timeout_s"] = item.timeout_s
-    if item.update_timeout_s is not None:
-        args["update_timeout_s"] = item.update_timeout_s
-    if item.wait_for:
-        args["wait_for"] = list(item.wait_for)
-    if item.after:
-        args["after"] = list(item.after)
-    return args
+    def _releases_of(self, area: Area) -> list[ReleaseArgs]:
+        return [release_args(item) for item in self._releases if item.area == area]

@@ -17,23 +17,39 @@ from pulumi.provider.experimental.schema import generate_schema
 from beamline.engine import Resource
 from components.accelerator_node_pool import AcceleratorNodePool
 from components.cluster import Cluster
+from components.existing_cluster import ExistingCluster
+from components.existing_network import ExistingNetwork
+from components.fabric import Fabric
 from components.gateway import Gateway
 from components.monitoring import Monitoring
 from components.network import Network
-from components.serving import LlmdServing
+from components.serving import DynamoServing, LlmdServing
 from components.system_node_pool import SystemNodePool
 from components.weights import Weights
 from tests.components.plans import PRESETS, plan
 
 FOLDER = Path(__file__).with_name("golden")
-BLOCKS = (Network, Cluster, SystemNodePool, AcceleratorNodePool, Weights, LlmdServing, Gateway, Monitoring)
+BLOCKS = (
+    Network,
+    ExistingNetwork,
+    Cluster,
+    ExistingCluster,
+    SystemNodePool,
+    AcceleratorNodePool,
+    Fabric,
+    Weights,
+    LlmdServing,
+    DynamoServing,
+    Gateway,
+    Monitoring,
+)
 OPTIONS = ("protect", "ignore_changes", "delete_before_replace", "custom_timeouts")
 
 
 def goldens() -> dict[str, str]:
     """Return file texts by file name."""
     urns = {f"urns-{preset}.txt": _urns(preset) for preset in PRESETS}
-    google = {f"google-{preset}.yaml": _google(preset) for preset in ("g4-llmd", "small-l4")}
+    google = {f"google-{preset}.yaml": _google(preset) for preset in ("a4x-max-llmd", "g4-llmd", "small-l4")}
     return {"schema.json": schema(), **urns, **google}
 
 

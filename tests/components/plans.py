@@ -11,19 +11,31 @@ from typing import Any
 from beamline.engine import Graph, Resource, run_program
 
 CHECKOUT = Path(__file__).parents[2]
-PRESETS = ("g4-llmd", "g4-llmd-multi", "g4-llmd-nvfp4", "small-l4")
+PRESETS = ("a4x-max-llmd", "g4-llmd", "g4-llmd-multi", "g4-llmd-nvfp4", "small-l4")
 STACK = "dev"
 PLACE = {
     "beamline:project": "your-project-id",
     "beamline:region": "us-central1",
     "beamline:zone": "us-central1-b",
 }
+RESERVATION = (
+    "projects/your-project-id/reservations/your-reservation/reservationBlocks/your-block/"
+    "reservationSubBlocks/your-sub-block"
+)
 ACCEPTED = {"g4-llmd-nvfp4": ["precision:nvfp4"]}
+
+
+def settings_of(preset: str, **settings: Any) -> dict[str, Any]:
+    """Settings of a stack file with which a preset can be planned, and further ones."""
+    own: dict[str, Any] = {"preset": preset, "accept_unverified": ACCEPTED.get(preset, [])}
+    if preset.startswith("a4x-max"):
+        own["reservation"] = RESERVATION
+    return {**own, **settings}
 
 
 def plan(preset: str, **settings: Any) -> Graph:
     """Plan a preset with further settings of the stack file."""
-    return _plan(json.dumps({"preset": preset, "accept_unverified": ACCEPTED.get(preset, []), **settings}))
+    return _plan(json.dumps(settings_of(preset, **settings)))
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 from pulumi import _types
@@ -10,11 +11,13 @@ from pulumi import _types
 from beamline.checks.sdk_inputs import sdk_input_problems
 from beamline.engine import Graph, Resource, Secret
 from beamline.engine.graph import STACK_TYPE
+from beamline.engine.values import Value
 from components.sdk import arguments_class, resource_class
 from tests.components.plans import PRESETS, STACK, ancestors, named, plan
 
+RELEASE = "kubernetes:helm.sh/v3:Release"
 NODE_POOL = "gcp:container/nodePool:NodePool"
-FOR_PRODUCTION = {"g4-llmd", "g4-llmd-multi", "g4-llmd-nvfp4"}
+FOR_TRYING = {"small-l4"}
 
 
 @pytest.fixture(params=PRESETS)
@@ -65,7 +68,8 @@ def test_the_kubeconfig_is_secret_everywhere(graph: Graph) -> None:
 
 def test_names_at_google_are_literals(graph: Graph) -> None:
     """A name that is only known later would make each preview look like a replacement."""
-    names = {r.name: r.inputs[key] for r in graph.resources for key in ("name", "accountId") if key in r.inputs}
+    google = of_type(graph, "gcp:")
+    names = {r.name: r.inputs[key] for r in google for key in ("name", "accountId") if key in r.inputs}
     assert {name: value for name, value in names.items() if not str(value).startswith("beamline-dev")} == {}
 
 
@@ -84,13 +88,60 @@ def test_every_object_comes_after_the_nodes_and_goes_before_them(graph: Graph) -
 
 def test_the_stack_is_composed_forward_only(graph: Graph) -> None:
     """Each part comes after everything of the part before it."""
-    order = ["network", "cluster", "system", "accelerator", "weights", "serving", "gateway", "monitoring"]
+    order = ["network", "cluster", "system", "accelerator", "fabric", "weights", "serving", "gateway", "monitoring"]
+    made = {resource.name for resource in graph.resources}
+    order = [part for part in order if f"{STACK}-{part}" in made]
+    assert set(order) >= {"network", "cluster", "accelerator", "weights", "serving", "gateway"}
     for first, then in itertools.pairwise(order):
         before = {r.urn for r in graph.resources if r.custom and r.parent == named(graph, f"{STACK}-{first}").urn}
         after = [r for r in graph.resources if r.custom and r.parent == named(graph, f"{STACK}-{then}").urn]
         objects = [r for r in after if then != "weights" or r.type.startswith("kubernetes:")]
         assert objects
         assert [r.name for r in objects if not before <= ancestors(graph, r.urn)] == [], f"{then} after {first}"
+
+
+def test_charts_are_pinned_and_come_after_a_namespace_of_ours(graph: Graph) -> None:
+    """Helm makes no namespace, every chart has a name and an exact version, and nothing secret is in its values."""
+    for release in of_type(graph, RELEASE):
+        before = {r.urn: r for r in graph.resources if r.urn in ancestors(graph, release.urn)}
+        namespaces = [r for r in before.values() if r.type == "kubernetes:core/v1:Namespace"]
+        assert release.inputs["namespace"] in [r.inputs["metadata"]["name"] for r in namespaces]  # type: ignore[index,call-overload]
+        assert (release.inputs["createNamespace"], release.inputs["skipAwait"]) == (False, False)
+        assert release.inputs["name"]
+        assert re.fullmatch(r"v?\d+\.\d+\.\d+", str(release.inputs["version"]))
+        assert not _has_secret(release.inputs["values"])
+
+
+def _has_secret(value: Value) -> bool:
+    if isinstance(value, dict):
+        return any(_has_secret(item) for item in value.values())
+    return any(_has_secret(item) for item in value) if isinstance(value, list) else isinstance(value, Secret)
+
+
+KINDS_OF_CHARTS = {
+    "kubernetes:leaderworkerset.x-k8s.io/v1:LeaderWorkerSet": "lws",
+    "kubernetes:nvidia.com/v1beta1:DynamoGraphDeployment": "dynamo",
+    "kubernetes:resource.nvidia.com/v1beta1:ComputeDomain": "dra-driver",
+}
+"""Kind that a chart brings -> name of the chart's release in the component."""
+
+
+def test_what_needs_a_chart_comes_after_it(graph: Graph) -> None:
+    """Its kind does not exist before, and its controller has to outlive it, or finalizers hang."""
+    for kind, release in KINDS_OF_CHARTS.items():
+        for resource in of_type(graph, kind):
+            (chart,) = [r.urn for r in of_type(graph, RELEASE) if r.name.endswith(f"-{release}")]
+            assert chart in ancestors(graph, resource.urn)
+
+
+def test_the_right_to_make_networks_comes_before_the_pool_that_needs_it(graph: Graph) -> None:
+    """GKE makes the networks of an accelerator network profile as its service agent."""
+    pool = named(graph, f"{STACK}-accelerator-pool")
+    network = pool.inputs["networkConfig"]
+    grants = [r.urn for r in graph.resources if r.inputs.get("role") == "roles/compute.networkAdmin"]
+    assert isinstance(network, dict)
+    assert len(grants) == ("acceleratorNetworkProfile" in network)
+    assert set(grants) <= ancestors(graph, pool.urn)
 
 
 def test_the_identity_comes_after_the_cluster(graph: Graph) -> None:
@@ -123,7 +174,7 @@ def test_production_presets_protect_what_cannot_be_had_again(preset: str) -> Non
     """Cluster and pools; nothing else, and nothing where it would be in the way."""
     precious = {f"{STACK}-cluster-gke", f"{STACK}-system-pool", f"{STACK}-accelerator-pool"}
     protected = {resource.name for resource in plan(preset).resources if resource.protect}
-    assert protected == (precious if preset in FOR_PRODUCTION else set())
+    assert protected == (set() if preset in FOR_TRYING else precious)
 
 
 def test_a_destroy_is_stopped_by_protect_alone(graph: Graph) -> None:

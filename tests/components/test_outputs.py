@@ -20,6 +20,7 @@ cluster = Cluster("cluster", {
     "prefix": "beamline-dev", "project": "p", "region": "us-central1", "zone": "us-central1-b",
     "network": "net", "subnetwork": "sub", "pods_range": "pods", "services_range": "services",
     "release_channel": "REGULAR", "version": "1.35.8-gke.1036000", "mounts_secrets": False, "protected": False,
+    "shielded_nodes": True, "gpu_metrics": True, "managed_prometheus": True,
 })
 pulumi.export("kubeconfig", cluster.kubeconfig)
 """

@@ -1,0 +1,111 @@
+"""What a cluster has to have before a stack can use it: one row per need, with what to do about it.
+
+The texts are filled in with the names of the lookup's arguments and with ``master_version``.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stacks.problems import Problem
+from stacks.versions import older
+
+__all__ = ["unmet_needs"]
+
+_UPDATE = "gcloud container clusters update {cluster} --region={region} --project={project} "
+
+
+@dataclass(frozen=True)
+class _Need:
+    rule: str
+    met: Callable[[Mapping[str, Any], Any], bool]
+    """Arguments of the component and the cluster as Google describes it -> whether the cluster will do."""
+    why: str
+    allowed: str
+    remedy: str
+    source: str
+
+
+def _enabled(blocks: Iterable[Any]) -> bool:
+    return any(block.enabled for block in blocks)
+
+
+_NEEDS = (
+    _Need(
+        "dataplane-v2",
+        lambda _, cluster: bool(cluster.datapath_provider == "ADVANCED_DATAPATH"),
+        "it has no Dataplane V2: no NetworkPolicy is enforced, and accelerator networks need it",
+        "a cluster with datapathProvider ADVANCED_DATAPATH",
+        "choose another cluster: it cannot be changed",
+        "GKE docs, Dataplane V2",
+    ),
+    _Need(
+        "workload-identity",
+        lambda _, cluster: any(config.workload_pool for config in cluster.workload_identity_configs),
+        "it has no Workload Identity: pods could read no bucket without a key",
+        "workload pool {project}.svc.id.goog",
+        _UPDATE + "--workload-pool={project}.svc.id.goog",
+        "GKE docs, Workload Identity",
+    ),
+    _Need(
+        "gateway-api",
+        lambda _, cluster: any(config.channel == "CHANNEL_STANDARD" for config in cluster.gateway_api_configs),
+        "it has no Gateway API: the kinds and GKE's controller of Gateways are missing",
+        "Gateway API channel standard",
+        _UPDATE + "--gateway-api=standard",
+        "GKE docs, deploying Gateways",
+    ),
+    _Need(
+        "shielded-nodes",
+        lambda args, cluster: args["shielded_nodes"] or not cluster.enable_shielded_nodes,
+        "its nodes are shielded, and bare metal has no virtual TPM: GKE refuses the pool",
+        "a cluster with Shielded GKE nodes off, which holds for all its nodes",
+        _UPDATE + "--no-enable-shielded-nodes",
+        "AI Hypercomputer docs, A4X Max with GKE",
+    ),
+    _Need(
+        "node-version",
+        lambda args, cluster: not older(cluster.master_version, args["node_version"]),
+        "its control plane is at {master_version} and new nodes would be at {node_version}; nodes cannot be newer",
+        "a control plane at {node_version} or later",
+        "lower cluster.version, or upgrade the control plane first",
+        "GKE docs, version skew",
+    ),
+    _Need(
+        "secret-manager-addon",
+        lambda args, cluster: not args["mounts_secrets"] or _enabled(cluster.secret_manager_configs),
+        "pods mount a secret of Secret Manager, and it lacks the add-on for that",
+        "the Secret Manager add-on, or weights that need no token",
+        _UPDATE + "--enable-secret-manager",
+        "GKE docs, Secret Manager add-on",
+    ),
+    _Need(
+        "managed-prometheus",
+        lambda args, cluster: (
+            not args["managed_prometheus"]
+            or any(_enabled(config.managed_prometheuses) for config in cluster.monitoring_configs)
+        ),
+        "engine and router are to be scraped, and it has no managed collection: the kinds for it are missing",
+        "managed Prometheus, or monitoring.kind: none",
+        _UPDATE + "--enable-managed-prometheus",
+        "GKE docs, managed collection",
+    ),
+)
+
+
+def unmet_needs(args: Mapping[str, Any], cluster: Any) -> list[Problem]:
+    """Return a problem for everything that the cluster lacks for this use, all at once."""
+    words = {**args, "master_version": cluster.master_version}
+    return [
+        Problem(
+            rule=need.rule,
+            path="cluster.name",
+            value=args["cluster"],
+            why=need.why.format_map(words),
+            allowed=need.allowed.format_map(words),
+            remedy=need.remedy.format_map(words),
+            source=f"Google Cloud, asked now; {need.source}",
+        )
+        for need in _NEEDS
+        if not need.met(args, cluster)
+    ]

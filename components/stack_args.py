@@ -1,0 +1,194 @@
+"""From a checked stack to the arguments of its components: which value goes where, and nothing else.
+
+Whatever depends on the machine comes from its catalog row, whatever depends on the model from derived values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from components.accelerator_node_pool import AcceleratorNodePoolArgs
+from components.cluster import Cluster, ClusterArgs
+from components.existing_cluster import ExistingCluster, ExistingClusterArgs
+from components.existing_network import ExistingNetwork, ExistingNetworkArgs
+from components.helm_releases import ReleaseArgs
+from components.kubernetes_objects import ObjectArgs
+from components.network import Network, NetworkArgs
+from components.registry import artifact_registry
+from components.system_node_pool import SystemNodePoolArgs
+from manifests import HelmRelease, KubernetesObject, token_secrets
+from stacks import StackSpec
+from stacks.spec import ExistingCluster as ExistingClusterPlan
+from stacks.spec import ExistingNetwork as ExistingNetworkPlan
+from stacks.spec import ManagedPrometheus, NewCluster, NewNetwork, Spot
+
+__all__ = [
+    "accelerator_pool_args",
+    "cluster_args",
+    "existing_cluster_args",
+    "existing_network_args",
+    "network_args",
+    "object_args",
+    "release_args",
+    "system_pool_args",
+]
+
+
+def network_args(spec: StackSpec, plan: NewNetwork) -> NetworkArgs:
+    """Arguments of a VPC of the stack's own."""
+    return {
+        "prefix": spec.prefix,
+        "project": spec.settings.project,
+        "region": spec.settings.region,
+        "mtu": plan.mtu,
+        "nodes_cidr": plan.nodes_cidr,
+        "pods_cidr": plan.pods_cidr,
+        "services_cidr": plan.services_cidr,
+        "proxy_only_cidr": plan.proxy_only_cidr,
+    }
+
+
+def existing_network_args(spec: StackSpec, plan: ExistingNetworkPlan) -> ExistingNetworkArgs:
+    """Arguments of a VPC that is there already."""
+    return {
+        "project": spec.settings.project,
+        "region": spec.settings.region,
+        "network": plan.network,
+        "subnetwork": plan.subnetwork,
+        "pods_range": plan.pods_range,
+        "services_range": plan.services_range,
+    }
+
+
+def cluster_args(spec: StackSpec, plan: NewCluster, network: Network | ExistingNetwork) -> ClusterArgs:
+    """Arguments of a cluster of the stack's own."""
+    args: ClusterArgs = {
+        "prefix": spec.prefix,
+        "project": spec.settings.project,
+        "region": spec.settings.region,
+        "zone": spec.settings.zone,
+        "network": network.network,
+        "subnetwork": network.subnetwork,
+        "pods_range": network.pods_range,
+        "services_range": network.services_range,
+        "release_channel": plan.release_channel,
+        "version": plan.version,
+        "mounts_secrets": bool(token_secrets(spec)),
+        "shielded_nodes": spec.rows.hardware.gke.shielded_nodes,
+        "gpu_metrics": spec.rows.hardware.gke.managed_dcgm,
+        "managed_prometheus": isinstance(spec.preset.monitoring, ManagedPrometheus),
+        "protected": spec.preset.production,
+    }
+    registry = artifact_registry(spec.settings.mirror)
+    if registry:
+        args["image_registry"] = registry
+    return args
+
+
+def existing_cluster_args(spec: StackSpec, plan: ExistingClusterPlan) -> ExistingClusterArgs:
+    """Arguments of a cluster that is there already."""
+    args: ExistingClusterArgs = {
+        "prefix": spec.prefix,
+        "project": spec.settings.project,
+        "region": spec.settings.region,
+        "cluster": plan.name,
+        "node_version": plan.version,
+        "shielded_nodes": spec.rows.hardware.gke.shielded_nodes,
+        "mounts_secrets": bool(token_secrets(spec)),
+        "managed_prometheus": isinstance(spec.preset.monitoring, ManagedPrometheus),
+    }
+    registry = artifact_registry(spec.settings.mirror)
+    if registry:
+        args["image_registry"] = registry
+    return args
+
+
+def system_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -> SystemNodePoolArgs:
+    """Arguments of the pool for everything that needs no accelerator."""
+    pool, row = spec.preset.system_pool, spec.rows.system
+    return {
+        "prefix": spec.prefix,
+        "project": spec.settings.project,
+        "region": spec.settings.region,
+        "zone": spec.settings.zone,
+        "cluster": cluster.name,
+        "service_account": cluster.node_service_account,
+        "version": spec.preset.cluster.version,
+        "machine_type": pool.machine_type,
+        "nodes": pool.nodes,
+        "boot_disk_type": row.gke.boot_disk_types[0],
+        "boot_disk_gb": pool.boot_disk_gb,
+        "max_pods_per_node": row.gke.max_pods_per_node,
+        "protected": spec.preset.production,
+    }
+
+
+def accelerator_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -> AcceleratorNodePoolArgs:
+    """Arguments of the GPU pool; the transport decides about huge pages, the machine's row about everything else."""
+    pool, row, transport = spec.preset.accelerator_pool, spec.rows.hardware, spec.rows.transport
+    args: AcceleratorNodePoolArgs = {
+        "prefix": spec.prefix,
+        "project": spec.settings.project,
+        "region": spec.settings.region,
+        "zone": spec.settings.zone,
+        "cluster": cluster.name,
+        "service_account": cluster.node_service_account,
+        "version": spec.preset.cluster.version,
+        "machine_type": pool.machine_type,
+        "accelerator_type": row.gpu.accelerator_type,
+        "accelerators_per_node": row.gpu.count,
+        "taints": row.gke.taints,
+        "labels": row.fabric.node_labels,
+        "shielded_nodes": row.gke.shielded_nodes,
+        "gvnic": row.gke.gvnic,
+        "hugepages_2mi": transport.hugepages_2mi_per_node if transport else 0,
+        "nodes": pool.nodes,
+        "boot_disk_type": row.gke.boot_disk_types[0],
+        "boot_disk_gb": pool.boot_disk_gb,
+        "local_ssd_count": spec.derived.local_ssd_count,
+        "max_pods_per_node": row.gke.max_pods_per_node,
+        "spot": isinstance(pool.provisioning, Spot),
+        "image_streaming": artifact_registry(spec.settings.mirror) is not None,
+        "node_budget_s": spec.derived.node_budget_s,
+        "protected": spec.preset.production,
+    }
+    if spec.settings.reservation:
+        args["reservation"] = spec.settings.reservation
+    if row.fabric.network_profile:
+        args["accelerator_network_profile"] = row.fabric.network_profile
+    if row.fabric.placement:
+        placed = row.fabric.placement
+        args["workload_policy"] = {"type": placed.type, "accelerator_topology": placed.accelerator_topology}
+    return args
+
+
+def object_args(item: KubernetesObject) -> ObjectArgs:
+    """Arguments of one Kubernetes object."""
+    args: ObjectArgs = {"name": item.name, "body": dict(item.body), "await_ready": item.await_ready}
+    if item.timeout_s is not None:
+        args["timeout_s"] = item.timeout_s
+    if item.update_timeout_s is not None:
+        args["update_timeout_s"] = item.update_timeout_s
+    if item.wait_for:
+        args["wait_for"] = list(item.wait_for)
+    if item.after:
+        args["after"] = list(item.after)
+    return args
+
+
+def release_args(item: HelmRelease) -> ReleaseArgs:
+    """Arguments of one chart."""
+    values: dict[str, Any] = dict(item.values)
+    args: ReleaseArgs = {
+        "name": item.name,
+        "chart": item.chart.chart,
+        "version": item.chart.version,
+        "namespace": item.chart.namespace,
+        "values": values,
+        "timeout_s": item.timeout_s,
+    }
+    if item.chart.repository:
+        args["repository"] = item.chart.repository
+    if item.after:
+        args["after"] = list(item.after)
+    return args
