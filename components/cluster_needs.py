@@ -26,8 +26,13 @@ class _Need:
     source: str
 
 
-def _enabled(blocks: Iterable[Any]) -> bool:
-    return any(block.enabled for block in blocks)
+def _some(blocks: Iterable[Any] | None, holds: Callable[[Any], bool]) -> bool:
+    """Tell whether any block does; Google leaves out blocks that were never set."""
+    return any(holds(block) for block in blocks or ())
+
+
+def _enabled(blocks: Iterable[Any] | None) -> bool:
+    return _some(blocks, lambda block: bool(block.enabled))
 
 
 _NEEDS = (
@@ -41,7 +46,7 @@ _NEEDS = (
     ),
     _Need(
         "workload-identity",
-        lambda _, cluster: any(config.workload_pool for config in cluster.workload_identity_configs),
+        lambda _, cluster: _some(cluster.workload_identity_configs, lambda config: bool(config.workload_pool)),
         "it has no Workload Identity: pods could read no bucket without a key",
         "workload pool {project}.svc.id.goog",
         _UPDATE + "--workload-pool={project}.svc.id.goog",
@@ -49,7 +54,9 @@ _NEEDS = (
     ),
     _Need(
         "gateway-api",
-        lambda _, cluster: any(config.channel == "CHANNEL_STANDARD" for config in cluster.gateway_api_configs),
+        lambda _, cluster: _some(
+            cluster.gateway_api_configs, lambda config: bool(config.channel == "CHANNEL_STANDARD")
+        ),
         "it has no Gateway API: the kinds and GKE's controller of Gateways are missing",
         "Gateway API channel standard",
         _UPDATE + "--gateway-api=standard",
@@ -83,7 +90,7 @@ _NEEDS = (
         "managed-prometheus",
         lambda args, cluster: (
             not args["managed_prometheus"]
-            or any(_enabled(config.managed_prometheuses) for config in cluster.monitoring_configs)
+            or _some(cluster.monitoring_configs, lambda config: _enabled(config.managed_prometheuses))
         ),
         "engine and router are to be scraped, and it has no managed collection: the kinds for it are missing",
         "managed Prometheus, or monitoring.kind: none",

@@ -97,8 +97,8 @@ def _kubeconfig(cluster: Any) -> str:
 
 def _dns_endpoint(cluster: Any) -> str | None:
     """The control plane's DNS name, where it answers from outside the VPC."""
-    for endpoints in cluster.control_plane_endpoints_configs:
-        for dns in endpoints.dns_endpoint_configs:
+    for endpoints in cluster.control_plane_endpoints_configs or ():
+        for dns in endpoints.dns_endpoint_configs or ():
             if dns.allow_external_traffic:
                 return str(dns.endpoint)
     return None

@@ -90,7 +90,7 @@ def _problems(args: ExistingNetworkArgs, found: Mapping[str, Any]) -> list[Probl
                 source="Google Cloud, asked now",
             )
         )
-    ranges = sorted(item.range_name for item in subnet.secondary_ip_ranges)
+    ranges = sorted(item.range_name for item in subnet.secondary_ip_ranges or ())
     problems += [
         Problem(
             rule="secondary-range",

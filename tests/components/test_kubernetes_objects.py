@@ -12,9 +12,9 @@ from components.kubernetes_objects import register_objects
 
 
 class Group(pulumi.ComponentResource):
-    def __init__(self, objects):
+    def __init__(self, objects, releases=()):
         super().__init__("test:index:Group", "group")
-        self.registered = register_objects(self, "group", objects)
+        self.registered = register_objects(self, "group", objects, releases)
         self.register_outputs({})
 
 
@@ -25,6 +25,12 @@ def thing(name, kind="ConfigMap", api_version="v1", namespace="beam", **more):
     own = {key: more.pop(key) for key in OWN & more.keys()}
     metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
     return {"name": name, "body": {"apiVersion": api_version, "kind": kind, "metadata": metadata, **more}, **own}
+
+
+def chart(name, **more):
+    values = {"image": {"tag": "v1"}}
+    return {"name": name, "chart": "oci://r.example/c", "version": "1.2.3", "namespace": "operators",
+            "values": values, "timeout_s": 600, **more}
 
 
 """
@@ -158,7 +164,62 @@ def test_waiting(run: Run) -> None:
     }
 
 
+def test_charts(run: Run) -> None:
+    """Helm installs what is said and waits for it; it makes no namespace and takes nothing back when it fails."""
+    graph = run(
+        'Group([], [chart("oci"), chart("https", chart="c", repository="https://charts.example")])', prelude=PARENT
+    )
+    shared = {
+        "version": "1.2.3",
+        "namespace": "operators",
+        "createNamespace": False,
+        "values": {"image": {"tag": "v1"}},
+        "timeout": 600,
+        "atomic": False,
+        "cleanupOnFail": False,
+        "skipAwait": False,
+        "compat": "true",
+    }
+    found = {r.name: dict(r.inputs) for r in graph.resources if r.type == "kubernetes:helm.sh/v3:Release"}
+    assert found == {
+        "group-oci": {"name": "oci", "chart": "oci://r.example/c", **shared},
+        "group-https": {
+            "name": "https", "chart": "c", "repositoryOpts": {"repo": "https://charts.example"}, **shared
+        },
+    }  # fmt: skip
+
+
+def test_order_of_charts(run: Run) -> None:
+    """A chart after its namespace and what it asks for, objects after the chart that they ask for."""
+    graph = run(
+        """
+        Group(
+            [
+                thing("queue", "Queue", "example.com/v1", spec={}, after=["operator"]),
+                thing("quota", namespace="operators"),
+                thing("operators", "Namespace", namespace=""),
+                thing("beam", "Namespace", namespace=""),
+            ],
+            [chart("plugin", after=["operator"]), chart("operator", after=["quota"])],
+        )
+        """,
+        prelude=PARENT,
+    )
+    names = {resource.urn: resource.name for resource in graph.resources}
+    before = {r.name: sorted(names[urn] for urn in r.dependencies) for r in graph.resources if r.custom}
+    assert before == {
+        "group-beam": [],
+        "group-operators": [],
+        "group-quota": ["group-operators"],
+        "group-operator": ["group-operators", "group-quota"],
+        "group-plugin": ["group-operator", "group-operators"],
+        "group-queue": ["group-beam", "group-operator"],
+    }
+
+
 REFUSED = {
+    "name of a chart": ("[thing('a')], [chart('a')]", ValueError, "same name"),
+    "unknown chart": ("[thing('a', after=['b'])], [chart('c')]", ValueError, "comes after 'b', which is none"),
     "same name": ("[thing('a'), thing('a')]", ValueError, "same name"),
     "unknown predecessor": ("[thing('a', after=['b'])]", ValueError, "comes after 'b', which is none"),
     "circle": ("[thing('a', after=['b']), thing('b', after=['a'])]", ValueError, "cycle"),

@@ -58,6 +58,38 @@ def test_capacity(case: str) -> None:
     assert (config.get("spot"), config.get("reservationAffinity")) == (spot, affinity)
 
 
+def test_what_a_machine_asks_for_comes_from_its_row() -> None:
+    """Bare metal of one NVLink domain, and virtual machines that share nothing: same program, other rows."""
+    metal, machines = plan("a4x-max-llmd"), plan("g4-llmd")
+    pools = [named(graph, f"{STACK}-accelerator-pool").inputs for graph in (metal, machines)]
+    clusters = [named(graph, f"{STACK}-cluster-gke").inputs for graph in (metal, machines)]
+    assert [cluster["enableShieldedNodes"] for cluster in clusters] == [False, True]
+    assert ["DCGM" in str(cluster["monitoringConfig"]) for cluster in clusters] == [False, True]
+    assert [pool["networkConfig"] for pool in pools] == [
+        {"enablePrivateNodes": True, "acceleratorNetworkProfile": "auto"},
+        {"enablePrivateNodes": True},
+    ]
+    assert [pool.get("placementPolicy") for pool in pools] == [
+        {"type": "COMPACT", "policyName": "beamline-dev-accelerator"},
+        None,
+    ]
+    configs = [node_config(graph) for graph in (metal, machines)]
+    assert [config.get("gvnic") for config in configs] == [None, {"enabled": True}]
+    assert [config["shieldedInstanceConfig"]["enableSecureBoot"] for config in configs] == [False, True]
+    assert [set(config.get("labels", {})) for config in configs] == [
+        {"cloud.google.com/gke-networking-dra-driver", "cloud.google.com/gke-dpv2-unified-cni"},
+        set(),
+    ]
+
+
+def test_huge_pages_come_with_the_transport_whose_agent_takes_them() -> None:
+    """Without RDMA no node agent runs, and the pages would be lost to everything else."""
+    overrides = {"serving": {"transport": {"name": "nvlink+rdma"}}}
+    rdma = plan("a4x-max-llmd", overrides=overrides, accept_unverified=["transport:nvlink+rdma"])
+    assert node_config(rdma)["linuxNodeConfig"] == {"hugepagesConfig": {"hugepageSize2m": 4096}}
+    assert "linuxNodeConfig" not in node_config(plan("a4x-max-llmd"))
+
+
 def test_several_nodes_are_upgraded_one_after_the_other() -> None:
     """The pool has the time that its nodes need in a row."""
     (one, two) = (named(plan(preset), f"{STACK}-accelerator-pool") for preset in ("g4-llmd", "g4-llmd-multi"))
