@@ -6,10 +6,11 @@ A value that the types accept and a schema, an SDK or a rule refuses would be fo
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from allpairspy import AllPairs
 
 from beamline.checks import graph_problems
 from beamline.engine import run_program
@@ -48,12 +49,7 @@ SHAPES: Mapping[str, tuple[str, dict[str, Any]]] = {
 }
 OPTIONS: Mapping[str, Mapping[str, dict[str, Any]]] = {
     "provisioning": {
-        kind: {"accelerator_pool": {"provisioning": {"kind": kind} | more}}
-        for kind, more in {
-            "on_demand": {},
-            "spot": {},
-            "reservation": {"name": "projects/acme/reservations/r1"},
-        }.items()
+        kind: {"accelerator_pool": {"provisioning": {"kind": kind}}} for kind in ("on_demand", "spot", "reservation")
     },
     "weights": {
         "bucket": {"model": {"weights": BEAM_BUCKET}},
@@ -116,27 +112,7 @@ ACCEPTED = [
 Row = dict[str, str]
 
 
-def _pairs(row: Row) -> set[frozenset[tuple[str, str]]]:
-    return {frozenset(pair) for pair in itertools.combinations(row.items(), 2)}
-
-
-def _covering_rows() -> Iterator[Row]:
-    """Rows that hold every pair of values of two axes: greedily, always in the same order."""
-    axes = [[(axis, value) for value in values] for axis, values in AXES.items()]
-    open_pairs = {
-        frozenset(pair) for one, other in itertools.combinations(axes, 2) for pair in itertools.product(one, other)
-    }
-    while open_pairs:
-        first = min(open_pairs, key=sorted)
-        row = dict(first)
-        for axis, values in AXES.items():
-            if axis not in row:
-                row[axis] = max(values, key=lambda value: len(_pairs({**row, axis: value}) & open_pairs))
-        open_pairs -= _pairs(row)
-        yield {axis: row[axis] for axis in AXES}
-
-
-ROWS = list(_covering_rows())
+ROWS = [dict(zip(AXES, values, strict=True)) for values in AllPairs(list(AXES.values()))]
 
 
 def _config(row: Row) -> tuple[str, dict[str, Any]]:
@@ -153,6 +129,7 @@ def _config(row: Row) -> tuple[str, dict[str, Any]]:
         "accept_unverified": ACCEPTED,
         "overrides": overrides,
         "mirror": MIRRORS[row["mirror"]],
+        "reservation": "projects/acme/reservations/r1" if row["provisioning"] == "reservation" else None,
     }
     name = "s" if row["names"] == "short" else "s23456789-23n"
     return name, {f"beamline:{key}": value for key, value in settings.items() if value is not None}
@@ -173,7 +150,7 @@ def test_what_plans_passes_check(row: Row) -> None:
 
 def test_every_pair_of_options_is_in_a_row() -> None:
     """The rows are few and leave no pair out."""
-    pairs = set().union(*map(_pairs, ROWS))
+    pairs = {frozenset(pair) for row in ROWS for pair in itertools.combinations(row.items(), 2)}
     sizes = [len(values) for values in AXES.values()]
     assert len(pairs) == sum(one * other for one, other in itertools.combinations(sizes, 2))
     assert len(ROWS) <= 60
