@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PATHS := beamline components manifests policies stacks tests __main__.py
 
-.PHONY: help setup tools plan up down status lint types test fuzz golden lock-requirements clean
+.PHONY: help setup tools plan up down status lint types test fuzz matrix golden lock-requirements clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -56,6 +56,9 @@ test: lint types tools ## everything: style, types, unit tests, and the sandbox 
 
 fuzz: $(VENV)/.installed-dev ## 10,000 stack files, presets and catalog rows, other ones each time; FUZZ_INPUTS=n for more
 	@FUZZ_INPUTS=$(FUZZ_INPUTS) $(BIN)/pytest tests/fuzz -q -n 2 --dist load
+
+matrix: $(VENV)/.installed-dev ## which hardware, weights, router stacks and engines go together, and what may be added
+	@$(BIN)/python -m tests.matrix
 
 golden: $(VENV)/.installed-dev ## rewrite generated files and golden outputs; review the diff before committing
 	@$(BIN)/python -m tests.regenerate

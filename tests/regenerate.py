@@ -6,6 +6,7 @@ import runpy
 import sys
 
 from tests.docs.pages import OWNERSHIP, README, ownership_page, readme
+from tests.matrix.page import MATRIX, matrix_page
 
 WRITERS = (
     "stacks.json_schemas",
@@ -21,4 +22,5 @@ if __name__ == "__main__":
         sys.stderr.write(f"{module}\n")
         runpy.run_module(module, run_name="__main__")
     OWNERSHIP.write_text(ownership_page())
+    MATRIX.write_text(matrix_page())
     README.write_text(readme(README.read_text()))
