@@ -1,6 +1,6 @@
-"""How the load balancer treats the engines: health checks, timeout and draining.
+"""How the load balancer treats what serves, engines or frontends: health checks, timeout and draining.
 
-Without a HealthCheckPolicy the load balancer asks for ``/`` and takes every engine for unhealthy. Without a
+Without a HealthCheckPolicy the load balancer asks for ``/`` and takes every pod for unhealthy. Without a
 GCPBackendPolicy it cuts every response after 30 seconds, and a chart's usual 300 are too few for agents' long turns.
 The timeout is longer than the engine's longest request and shorter than the client's: the innermost fires first.
 Source: https://cloud.google.com/kubernetes-engine/docs/how-to/configure-gateway-resources
@@ -8,8 +8,8 @@ Source: https://cloud.google.com/kubernetes-engine/docs/how-to/configure-gateway
 
 from __future__ import annotations
 
-from manifests.inference_pool import pool_reference
-from manifests.naming import ENGINE, GATEWAY, metadata
+from manifests.backend import backend
+from manifests.naming import GATEWAY, metadata
 from manifests.objects import KubernetesObject
 from stacks.resolve import StackSpec
 
@@ -23,16 +23,16 @@ hold a healthy one up for seconds."""
 
 
 def health_check(spec: StackSpec) -> KubernetesObject:
-    """Ask each engine for ``/health``. GKE checks the endpoint picker by itself, on its health port."""
+    """Ask each pod for ``/health``. GKE checks the endpoint picker by itself, on its health port."""
     return KubernetesObject(
         area="gateway",
         name="health-check",
         body={
             "apiVersion": _API_VERSION,
             "kind": "HealthCheckPolicy",
-            "metadata": metadata(spec, ENGINE, component=GATEWAY),
+            "metadata": metadata(spec, backend(spec).name, component=GATEWAY),
             "spec": {
-                "targetRef": pool_reference(spec),
+                "targetRef": dict(backend(spec).target),
                 "default": {
                     "checkIntervalSec": _HEALTH_CHECK_S,
                     "timeoutSec": _HEALTH_CHECK_S,
@@ -42,7 +42,7 @@ def health_check(spec: StackSpec) -> KubernetesObject:
                         "type": "HTTP",
                         "httpHealthCheck": {
                             "portSpecification": "USE_FIXED_PORT",
-                            "port": spec.derived.engine_port,
+                            "port": backend(spec).health_port,
                             "requestPath": "/health",
                         },
                     },
@@ -53,16 +53,16 @@ def health_check(spec: StackSpec) -> KubernetesObject:
 
 
 def backend_policy(spec: StackSpec) -> KubernetesObject:
-    """Timeout, draining of engines that go, and the load balancer's request log."""
+    """Timeout, draining of pods that go, and the load balancer's request log."""
     return KubernetesObject(
         area="gateway",
         name="backend-policy",
         body={
             "apiVersion": _API_VERSION,
             "kind": "GCPBackendPolicy",
-            "metadata": metadata(spec, ENGINE, component=GATEWAY),
+            "metadata": metadata(spec, backend(spec).name, component=GATEWAY),
             "spec": {
-                "targetRef": pool_reference(spec),
+                "targetRef": dict(backend(spec).target),
                 "default": {
                     "timeoutSec": spec.derived.gateway_timeout_s,
                     "connectionDraining": {"drainingTimeoutSec": spec.derived.backend_drain_s},

@@ -9,6 +9,7 @@ Source: https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu ; GKE docs, man
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from manifests.naming import ENGINE, metadata, selector
@@ -101,15 +102,18 @@ def transport_environment(spec: StackSpec) -> dict[str, str]:
     return {**transport.environment, **transport.environment_by_engine.get(spec.rows.engine.kind, {})}
 
 
-def pod_affinity(spec: StackSpec) -> dict[str, Any] | None:
-    """Keep all engine pods in one NVLink domain; None where they share no memory over NVLink."""
+def pod_affinity(spec: StackSpec, pods: Mapping[str, str] | None = None) -> dict[str, Any] | None:
+    """Keep all engine pods in one NVLink domain; None where they share no memory over NVLink.
+
+    ``pods`` are the labels that find them, where an operator writes its own over those of ``manifests.naming``.
+    """
     transport, label = spec.rows.transport, spec.rows.hardware.fabric.domain_label
     if transport is None or not transport.compute_domain or label is None:
         return None
     return {
         "podAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [
-                {"labelSelector": {"matchLabels": selector(spec, ENGINE)}, "topologyKey": label}
+                {"labelSelector": {"matchLabels": dict(pods or selector(spec, ENGINE))}, "topologyKey": label}
             ]
         }
     }

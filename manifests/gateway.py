@@ -1,4 +1,4 @@
-"""The way in: a load balancer of GKE's Gateway controller, and the route from it to the pool of engines.
+"""The way in: a load balancer of GKE's Gateway controller, and the route from it to what serves.
 
 HTTPS needs a regional certificate that exists in the project; without one the listener is plain HTTP, which the types
 allow for the internal class alone. ``up`` waits until the load balancer is programmed and the route is taken.
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from manifests.inference_pool import pool_reference
-from manifests.naming import ENGINE, GATEWAY, metadata
+from manifests.backend import backend
+from manifests.naming import GATEWAY, metadata
 from manifests.objects import KubernetesObject
 from stacks.resolve import StackSpec
 
@@ -55,14 +55,14 @@ def _listener(spec: StackSpec) -> dict[str, Any]:
 
 
 def route(spec: StackSpec) -> KubernetesObject:
-    """All paths go to the pool. Its timeout is the backend's (see ``manifests.backend_policies``)."""
+    """All paths go to one backend. Its timeout is the backend's (see ``manifests.backend_policies``)."""
     return KubernetesObject(
         area="gateway",
         name="route",
         body={
             "apiVersion": _API_VERSION,
             "kind": "HTTPRoute",
-            "metadata": metadata(spec, ENGINE, component=GATEWAY),
+            "metadata": metadata(spec, backend(spec).name, component=GATEWAY),
             "spec": {
                 "parentRefs": [
                     {"group": _GROUP, "kind": "Gateway", "name": GATEWAY, "sectionName": _listener(spec)["name"]}
@@ -70,7 +70,7 @@ def route(spec: StackSpec) -> KubernetesObject:
                 "rules": [
                     {
                         "matches": [{"path": {"type": "PathPrefix", "value": "/"}}],
-                        "backendRefs": [{**pool_reference(spec), "weight": 1}],
+                        "backendRefs": [{**backend(spec).reference, "weight": 1}],
                     }
                 ],
             },

@@ -17,6 +17,7 @@ from typing import Any
 
 from manifests.chosen import llmd_release
 from manifests.inference_pool import pool_reference
+from manifests.managed_prometheus import collectors
 from manifests.naming import ROUTER, content_name, engine_namespace, labels, metadata, selector
 from manifests.objects import KubernetesObject
 from manifests.placement import system_labels, system_tolerations
@@ -29,7 +30,6 @@ __all__ = ["METRICS_PORT_NAME", "router"]
 METRICS_PORT_NAME = "metrics"
 _CONFIG_PATH = "/config"
 _HEALTH_SERVICE = "inference-extension"
-_MANAGED_PROMETHEUS_NAMESPACES = ["gmp-system", "gke-gmp-system"]
 
 
 def router(spec: StackSpec) -> tuple[KubernetesObject, ...]:
@@ -118,11 +118,6 @@ def _config_map(spec: StackSpec) -> KubernetesObject:
 
 def _network_policy(spec: StackSpec) -> KubernetesObject:
     ports = llmd_release(spec).ports
-    namespaces = {
-        "key": "kubernetes.io/metadata.name",
-        "operator": "In",
-        "values": _MANAGED_PROMETHEUS_NAMESPACES,
-    }
     return KubernetesObject(
         area="serving",
         name="router-network-policy",
@@ -136,7 +131,7 @@ def _network_policy(spec: StackSpec) -> KubernetesObject:
                 "ingress": [
                     {"ports": [{"protocol": "TCP", "port": port} for port in (ports.ext_proc, ports.health)]},
                     {
-                        "from": [{"namespaceSelector": {"matchExpressions": [namespaces]}}],
+                        "from": [collectors()],
                         "ports": [{"protocol": "TCP", "port": ports.metrics}],
                     },
                 ],

@@ -1,0 +1,82 @@
+"""Variables of the graph's containers. What the operator sets itself (discovery, namespaces) is left to it.
+
+- Router settings are flags of the frontend, and nowhere else: a worker that names any replaces the frontend's.
+- A worker that is told to go leaves discovery at once, waits ``DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS``, always all of
+  it, and then breaks off what still runs; the frontend lets another worker of the role go on with it. Where there is no
+  other, the wait is as long as the longest request.
+Source: ai-dynamo 1.6.1, dynamo/common/utils/graceful_shutdown.py; dynamo/frontend/frontend_args.py (--migration-limit)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from manifests.caches import cache_environment, home_environment
+from manifests.chosen import dynamo_release, dynamo_router
+from manifests.fabric_claims import transport_environment
+from manifests.vllm_settings import KV_TIER_PATH, vllm_environment
+from manifests.weight_sets import model_weights
+from stacks.resolve import StackSpec
+from stacks.roles import Role
+from stacks.spec import LocalSsdOffload
+
+__all__ = ["frontend_environment", "graph_environment", "tier_path", "worker_environment"]
+
+Variables = list[dict[str, Any]]
+
+
+def _written(values: dict[str, str]) -> Variables:
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+def graph_environment() -> Variables:
+    """Of every container of the graph: how its parts talk. Frontends and workers have to agree."""
+    return _written({"DYN_REQUEST_PLANE": "tcp", "DYN_EVENT_PLANE": "zmq"})
+
+
+def frontend_environment(spec: StackSpec) -> Variables:
+    """Of a frontend; it has no GPU, and gets tokenizer and configuration from the workers."""
+    values = {**home_environment(spec), "DYN_HTTP_GRACEFUL_SHUTDOWN_TIMEOUT_SECS": str(spec.derived.engine_drain_s)}
+    if dynamo_router(spec).mode == "kv":
+        # After this the router forgets a running request's load; its default is shorter than an agent's turn.
+        values["DYN_ROUTER_ACTIVE_REQUEST_EXPIRY_SECS"] = str(spec.preset.serving.longest_request_s)
+    return _written(values)
+
+
+def worker_environment(spec: StackSpec, role: Role) -> Variables:
+    """Of a worker of one role."""
+    gpu = spec.rows.hardware.gpu
+    alone_s, handed_over_s = spec.derived.engine_drain_s, spec.derived.drain_pause_s
+    values = {
+        **cache_environment(spec),
+        **(_sglang(spec, role) if spec.rows.engine.kind == "sglang" else vllm_environment(spec)),
+        "DYN_SYSTEM_PORT": str(dynamo_release(spec).ports.system),
+        "DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS": str(alone_s if role.replicas == 1 else handed_over_s),
+        "NIXL_TELEMETRY_ENABLE": "n",  # nobody scrapes its port
+    }
+    if gpu.nccl_p2p_level is not None:
+        values["NCCL_P2P_LEVEL"] = gpu.nccl_p2p_level
+    return _written({**values, **transport_environment(spec)})
+
+
+def _sglang(spec: StackSpec, role: Role) -> dict[str, str]:
+    """Empty metrics port: the operator sets one for Dynamo's planner, which this graph has not."""
+    values = {"DYN_FORWARDPASS_METRIC_PORT": ""}
+    if role.tiered and isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload):
+        values["SGLANG_HICACHE_FILE_BACKEND_STORAGE_DIR"] = tier_path(spec)
+        # Each rank counts the files it wrote itself (srt/mem_cache/storage/file/lru_file_evictor.py).
+        values["SGLANG_HICACHE_FILE_BACKEND_MAX_SIZE"] = str(spec.derived.offload_bytes_per_rank)
+    return values
+
+
+def tier_path(spec: StackSpec) -> str:
+    """Folder of the local SSD tier.
+
+    SGLang's file names say model and rank, not weights or element type: those are in the folder's name, or a restart
+    with others would read blocks that mean something else. It is the mount itself, as SGLang makes the folder only in
+    the pod that has the first rank.
+    """
+    if spec.rows.engine.kind != "sglang":
+        return KV_TIER_PATH
+    serving = spec.preset.serving
+    return f"{KV_TIER_PATH}/{model_weights(spec).key}-{serving.kv_cache.dtype}-tp{serving.shape.tensor_parallel}"

@@ -1,0 +1,117 @@
+"""SGLang's command line under Dynamo, from the types, for each role.
+
+What the preset leaves open is left to the engine: it picks attention and expert kernels by model, precision and GPU.
+A decode worker gets its KV cache from prefill workers: it computes no prompt and keeps no prefix, so nothing about
+chunks, prefix cache, its events or its tiers is said to it. SGLang then sizes the sliding-window cache by the number of
+running requests.
+Source: SGLang 0.5.23, srt/arg_groups/fields, srt/arg_groups/*_hook.py, srt/model_executor/pool_configurator.py
+(SWARequestCapPoolConfigurator)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from manifests.chosen import dynamo_release, dynamo_router, sglang_engine
+from manifests.dynamo.parsers import worker_arguments
+from manifests.flags import flags
+from manifests.weight_sets import drafter_weights, model_weights
+from stacks.memory import GB, GIB
+from stacks.resolve import StackSpec
+from stacks.roles import Role
+from stacks.spec import LocalSsdOffload
+
+__all__ = ["sglang_arguments"]
+
+_RETRACTION = {"disaggregation-decode-retraction-backup": "cpu_tensor"}
+"""Where a decode worker that runs out of KV cache keeps a request's: in memory taken when it is needed. SGLang's own
+choice pins a fifth of the GPU's cache size at start, in every rank, which no pod here has (srt/mem_cache/
+kv_cache_builder.py)."""
+_KV_DTYPES = {"auto": None, "fp8": "fp8_e4m3"}
+
+
+def sglang_arguments(spec: StackSpec, role: Role) -> list[str]:
+    """Arguments of ``python3 -m dynamo.sglang``. Of several nodes, the operator adds rank and rendezvous."""
+    serving, engine = spec.preset.serving, sglang_engine(spec)
+    tp = serving.shape.tensor_parallel
+    return flags(
+        {
+            "model-path": model_weights(spec).path,
+            "served-model-name": spec.rows.model.served_name,
+            "tp-size": tp,
+            "ep-size": tp if serving.shape.expert_parallel else None,
+            "context-length": serving.context_tokens,
+            "max-running-requests": engine.max_sequences,
+            "mem-fraction-static": engine.gpu_memory_utilization,
+            "kv-cache-dtype": _KV_DTYPES[serving.kv_cache.dtype],
+            "page-size": serving.kv_cache.block_size_tokens,
+            **_prompts(spec, role),
+            **_disaggregation(spec, role),
+            **_tier(spec, role),
+            **_speculation(spec),
+            **worker_arguments(spec),
+            # A first forward pass may compile its kernels; that is slow, not stuck.
+            "watchdog-timeout": spec.rows.engine.startup.compile_s,
+            "enable-metrics": True,
+        }
+    )
+
+
+def _prompts(spec: StackSpec, role: Role) -> dict[str, Any]:
+    """What only a worker that computes prompts, and keeps their prefixes, needs."""
+    if role.name == "decode":
+        return {}
+    engine = sglang_engine(spec)
+    return {
+        "chunked-prefill-size": engine.batched_tokens,
+        "max-prefill-tokens": engine.batched_tokens,
+        "swa-full-tokens-ratio": engine.swa_full_tokens_ratio,
+        "kv-events-config": _kv_events(spec),
+    }
+
+
+def _kv_events(spec: StackSpec) -> dict[str, Any] | None:
+    """Tell the router which prefixes are cached. Dynamo's part of the worker reads the events and sends them on."""
+    if dynamo_router(spec).mode != "kv":
+        return None
+    return {"publisher": "zmq", "endpoint": f"tcp://*:{dynamo_release(spec).ports.kv_events}"}
+
+
+def _disaggregation(spec: StackSpec, role: Role) -> dict[str, Any]:
+    transport = spec.rows.transport
+    if role.name == "worker" or transport is None:
+        return {}
+    # Decode workers call the prefill worker's address; SGLang listens on loopback unless told otherwise.
+    listening = {"host": "0.0.0.0", "disaggregation-bootstrap-port": dynamo_release(spec).ports.bootstrap}  # noqa: S104
+    return {
+        "disaggregation-mode": role.name,
+        "disaggregation-transfer-backend": transport.kv_transfer[spec.rows.engine.kind],
+        **(listening if role.name == "prefill" else _RETRACTION),
+    }
+
+
+def _tier(spec: StackSpec, role: Role) -> dict[str, Any]:
+    """HiCache. Its size is of one rank, in GB of 10^9 bytes (srt/mem_cache/pool_host/base.py), rounded down."""
+    if not role.tiered:
+        return {}
+    if isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload):
+        staging = spec.rows.engine.offload.local_ssd_staging_gib_per_rank * GIB // GB
+        return {**_hicache(staging), "hicache-storage-backend": "file"}
+    return _hicache(spec.derived.offload_bytes_per_rank // GB)
+
+
+def _hicache(size_gb: int) -> dict[str, Any]:
+    """Blocks are copied as they are made; copying them only on eviction loses sliding windows (sglang PR 28468)."""
+    return {"enable-hierarchical-cache": True, "hicache-size": size_gb, "hicache-write-policy": "write_through"}
+
+
+def _speculation(spec: StackSpec) -> dict[str, Any]:
+    """Every worker has the drafter: prefill workers hand its state on. A block is the drafted tokens and one more."""
+    speculation, drafter, weights = spec.preset.serving.speculation, spec.rows.drafter, drafter_weights(spec)
+    if speculation is None or drafter is None or weights is None:
+        return {}
+    return {
+        "speculative-algorithm": drafter.methods[spec.rows.engine.kind],
+        "speculative-draft-model-path": weights.path,
+        "speculative-num-draft-tokens": speculation.tokens + 1,
+    }

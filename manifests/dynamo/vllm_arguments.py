@@ -1,0 +1,42 @@
+"""vLLM's command line under Dynamo, from the types.
+
+``dynamo.vllm`` takes the flags of vLLM's engine, not those of its API server: port, draining and access log are
+Dynamo's here. Flags were tried on the parser of ai-dynamo 1.6.1 (dynamo/vllm/args.py) with vLLM 0.33.0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from manifests.chosen import dynamo_release, dynamo_router
+from manifests.dynamo.parsers import worker_arguments
+from manifests.flags import flags
+from manifests.vllm_settings import vllm_settings
+from manifests.weight_sets import model_weights
+from stacks.resolve import StackSpec
+
+__all__ = ["vllm_arguments"]
+
+
+def vllm_arguments(spec: StackSpec) -> list[str]:
+    """Arguments of ``python3 -m dynamo.vllm``."""
+    return flags(
+        {
+            "model": model_weights(spec).path,
+            "served-model-name": spec.rows.model.served_name,
+            **vllm_settings(spec),
+            "kv-events-config": _kv_events(spec),
+            **worker_arguments(spec),
+        }
+    )
+
+
+def _kv_events(spec: StackSpec) -> dict[str, Any] | None:
+    """Tell the router which prefixes are cached. Dynamo's part of the worker reads the events and sends them on."""
+    if dynamo_router(spec).mode != "kv":
+        return None
+    return {
+        "enable_kv_cache_events": True,
+        "publisher": "zmq",
+        "endpoint": f"tcp://*:{dynamo_release(spec).ports.kv_events}",
+    }

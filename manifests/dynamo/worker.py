@@ -1,0 +1,152 @@
+"""Workers of a Dynamo graph, one component for each role: the engine, run by Dynamo, on accelerator nodes.
+
+- The operator completes the container ``main``; what it would choose by itself and matters is said here: ports, probes
+  with this stack's budgets, variables. Of a replica over several nodes it makes a leader and workers, gives them rank
+  and rendezvous, and takes the probes from those that serve nothing.
+- Python is the command, because the operator adds these arguments only where it recognizes Python.
+- A worker serves no HTTP API. ``/live`` and ``/health`` of its system port say whether the engine is registered, so
+  until it is, only the startup probe may look. Other pods find the worker by way of the Kubernetes API, with the
+  service account that the operator makes for the graph; that is why these pods have a token.
+- Draining needs no pause first: a worker leaves discovery by itself (see ``manifests.dynamo.environment``).
+- ``/dev/shm`` is the operator's to mount (``sharedMemorySize``).
+- Security, weights and service links as for other engines, see ``manifests.engine_pod``.
+Source: ai-dynamo/dynamo 2a6da14, deploy/operator/internal/dynamo (component_worker.go, backend_sglang.go, graph.go)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from manifests.await_weights import WEIGHTS_MOUNT, await_weights
+from manifests.caches import CACHE_PATH
+from manifests.chosen import dynamo_release
+from manifests.dynamo.environment import tier_path, worker_environment
+from manifests.dynamo.names import MAIN, SYSTEM_PORT_NAME, member_selector
+from manifests.dynamo.sglang_arguments import sglang_arguments
+from manifests.dynamo.vllm_arguments import vllm_arguments
+from manifests.fabric_claims import container_claims, pod_affinity, pod_claims
+from manifests.naming import ENGINE
+from manifests.placement import accelerator_labels, accelerator_tolerations
+from manifests.pod_security import confined, runs_as
+from manifests.weight_volume import claim_name
+from stacks.resolve import StackSpec
+from stacks.roles import Role
+from stacks.spec import LocalSsdOffload
+
+__all__ = ["worker"]
+
+_PROBE_PERIOD_S = 10
+_PROBE_TIMEOUT_S = 5
+_FAILURES_BEFORE_RESTART = 6
+"""A restart costs the whole startup budget; a dead engine is restarted after a minute."""
+
+
+@dataclass(frozen=True)
+class _Size:
+    """Host resources of a pod, GiB; a decode worker has no tier below GPU memory."""
+
+    shm: int
+    memory: int
+    ephemeral: int
+
+
+def _size(spec: StackSpec, role: Role) -> _Size:
+    derived = spec.derived
+    if role.name != "decode":
+        return _Size(derived.shm_gib, derived.pod_memory_gib, derived.pod_ephemeral_gib)
+    sizes = (derived.decode_shm_gib, derived.decode_pod_memory_gib, derived.decode_pod_ephemeral_gib)
+    shm, memory, ephemeral = (size or 0 for size in sizes)
+    return _Size(shm, memory, ephemeral)
+
+
+def worker(spec: StackSpec, role: Role) -> dict[str, Any]:
+    """Return the component of one role, its pod template included."""
+    nodes = spec.derived.nodes_per_replica
+    return {
+        "name": role.name,
+        "type": role.name,
+        "replicas": role.replicas,
+        **({"multinode": {"nodeCount": nodes}} if nodes > 1 else {}),
+        "sharedMemorySize": f"{_size(spec, role).shm}Gi",
+        "podTemplate": {
+            "metadata": {"labels": member_selector(spec, ENGINE, role=role.name)},
+            "spec": _pod(spec, role),
+        },
+    }
+
+
+def _pod(spec: StackSpec, role: Role) -> dict[str, Any]:
+    claims, affinity = pod_claims(spec), pod_affinity(spec, member_selector(spec, ENGINE))
+    return {
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": spec.derived.termination_grace_s,
+        "nodeSelector": accelerator_labels(spec),
+        "tolerations": accelerator_tolerations(spec),
+        **({"affinity": affinity} if affinity else {}),
+        "securityContext": runs_as(spec.rows.engine_user.uid, _capabilities(spec)),
+        **({"resourceClaims": claims} if claims else {}),
+        "initContainers": [await_weights(spec)],
+        "containers": [_container(spec, role)],
+        "volumes": [
+            {"name": "weights", "persistentVolumeClaim": {"claimName": claim_name(spec), "readOnly": True}},
+            {"name": "cache", "emptyDir": {}},
+            {"name": "tmp", "emptyDir": {}},
+            *([{"name": "kv-tier", "emptyDir": {}}] if _on_local_ssd(spec, role) else []),
+        ],
+    }
+
+
+def _capabilities(spec: StackSpec) -> list[str]:
+    return spec.rows.transport.capabilities if spec.rows.transport else []
+
+
+def _on_local_ssd(spec: StackSpec, role: Role) -> bool:
+    return role.tiered and isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload)
+
+
+def _container(spec: StackSpec, role: Role) -> dict[str, Any]:
+    kind = spec.rows.engine.kind
+    return {
+        "name": MAIN,
+        "image": str(spec.images["engine"]),
+        "command": ["python3", "-m", dynamo_release(spec).runtimes[kind].module],
+        "args": sglang_arguments(spec, role) if kind == "sglang" else vllm_arguments(spec),
+        "env": worker_environment(spec, role),
+        "ports": [{"name": SYSTEM_PORT_NAME, "containerPort": dynamo_release(spec).ports.system, "protocol": "TCP"}],
+        "startupProbe": _probe("/live", failures=-(-spec.derived.engine_startup_budget_s // _PROBE_PERIOD_S)),
+        "readinessProbe": _probe("/health"),
+        "livenessProbe": _probe("/live", failures=_FAILURES_BEFORE_RESTART),
+        "resources": _resources(spec, role),
+        "securityContext": confined(_capabilities(spec)),
+        "volumeMounts": [
+            dict(WEIGHTS_MOUNT),
+            {"name": "cache", "mountPath": CACHE_PATH},
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - in the container
+            *([{"name": "kv-tier", "mountPath": tier_path(spec)}] if _on_local_ssd(spec, role) else []),
+        ],
+    }
+
+
+def _probe(path: str, *, failures: int = 3) -> dict[str, Any]:
+    """The defaults of Kubernetes are written out: the operator would put its own in their place."""
+    return {
+        "httpGet": {"path": path, "port": SYSTEM_PORT_NAME},
+        "periodSeconds": _PROBE_PERIOD_S,
+        "timeoutSeconds": _PROBE_TIMEOUT_S,
+        "failureThreshold": failures,
+    }
+
+
+def _resources(spec: StackSpec, role: Role) -> dict[str, Any]:
+    size, claims = _size(spec, role), container_claims(spec)
+    bounded = {
+        "memory": f"{size.memory}Gi",
+        "ephemeral-storage": f"{size.ephemeral}Gi",
+        "nvidia.com/gpu": str(spec.derived.gpus_per_pod),
+    }
+    return {
+        "requests": {"cpu": str(spec.derived.pod_cpu), **bounded},
+        "limits": bounded,
+        **({"claims": claims} if claims else {}),
+    }

@@ -1,0 +1,17 @@
+"""All objects of an llm-d stack's serving area: llm-d's own kinds, the pool, the engines and the router."""
+
+from __future__ import annotations
+
+from manifests.crd_files import definitions
+from manifests.engine import engine
+from manifests.inference_pool import inference_pool
+from manifests.objects import KubernetesObject
+from manifests.router import router
+from stacks.resolve import StackSpec
+
+__all__ = ["llmd_objects"]
+
+
+def llmd_objects(spec: StackSpec) -> tuple[KubernetesObject, ...]:
+    """Return them in the order in which they can be applied."""
+    return (*definitions(), inference_pool(spec), *engine(spec), *router(spec))

@@ -1,0 +1,90 @@
+"""vLLM's engine, from the types: the flags that hold whoever serves its API, ``vllm serve`` or Dynamo.
+
+Flags and keys were read in vLLM 0.33.0 (``vllm serve --help=all``; vllm/distributed/kv_transfer/kv_connector/v1).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from manifests.caches import CACHE_PATH
+from manifests.chosen import vllm_engine
+from manifests.weight_sets import drafter_weights
+from stacks.resolve import StackSpec
+from stacks.spec import HostDramOffload, LocalSsdOffload
+
+__all__ = ["KV_TIER_PATH", "vllm_environment", "vllm_settings"]
+
+KV_TIER_PATH = "/kv-tier"
+"""Where the container sees the local SSD tier."""
+
+
+def vllm_settings(spec: StackSpec) -> dict[str, Any]:
+    """Every engine flag that is set, by name; what the preset leaves open is left to the engine."""
+    serving, engine = spec.preset.serving, vllm_engine(spec)
+    return {
+        "tensor-parallel-size": serving.shape.tensor_parallel,
+        "enable-expert-parallel": serving.shape.expert_parallel,
+        "max-model-len": serving.context_tokens,
+        "max-num-seqs": engine.max_sequences,
+        "max-num-batched-tokens": engine.batched_tokens,
+        "gpu-memory-utilization": engine.gpu_memory_utilization,
+        "kv-cache-dtype": serving.kv_cache.dtype,
+        "block-size": serving.kv_cache.block_size_tokens,
+        "moe-backend": engine.moe_backend,
+        "speculative-config": _speculation(spec),
+        "kv-transfer-config": _offload(spec),
+    }
+
+
+def vllm_environment(spec: StackSpec) -> dict[str, str]:
+    """The engine's own variables: its caches, no usage statistics, and as long to start as the pod has."""
+    return {
+        "VLLM_CACHE_ROOT": f"{CACHE_PATH}/vllm",
+        "VLLM_CONFIG_ROOT": f"{CACHE_PATH}/vllm-config",
+        "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_ENGINE_READY_TIMEOUT_S": str(spec.derived.engine_startup_budget_s),
+    }
+
+
+def _speculation(spec: StackSpec) -> dict[str, Any] | None:
+    speculation, drafter, weights = spec.preset.serving.speculation, spec.rows.drafter, drafter_weights(spec)
+    if speculation is None or drafter is None or weights is None:
+        return None
+    return {
+        "method": drafter.methods[spec.rows.engine.kind],
+        "model": weights.path,
+        "num_speculative_tokens": speculation.tokens,
+    }
+
+
+def _offload(spec: StackSpec) -> dict[str, Any] | None:
+    """The KV tier below GPU memory. Both connectors keep the hybrid cache manager that mixed attention layers need."""
+    match spec.preset.serving.kv_cache.offload:
+        case HostDramOffload():
+            return _connector(
+                "OffloadingConnector",
+                {
+                    "cpu_bytes_to_use": spec.derived.offload_bytes_per_replica,
+                    # In blocks, not tokens: a size in tokens requires one block size for all kinds of layers.
+                    "blocks_per_chunk": spec.rows.engine.offload.blocks_per_chunk,
+                    # An agent's next prompt contains the answer before it, so answers are worth keeping too.
+                    "offload_prompt_only": False,
+                },
+            )
+        case LocalSsdOffload():
+            return _connector(
+                "SimpleCPUOffloadConnector",
+                {
+                    "kv_offload_backend": "disk",
+                    "disk_path": f"{KV_TIER_PATH}/blocks",
+                    # Every rank has a file of this size (simple_kv_offload/worker.py).
+                    "disk_capacity_bytes": spec.derived.offload_bytes_per_rank,
+                },
+            )
+        case _:
+            return None
+
+
+def _connector(name: str, extra: dict[str, Any]) -> dict[str, Any]:
+    return {"kv_connector": name, "kv_role": "kv_both", "kv_connector_extra_config": extra}
