@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Iterator
 from typing import Any
-from unittest import mock
 
 import pytest
 
-from stacks.yaml_files import read_value
+from tests.fuzz.sound import remembered_texts
 from tests.fuzz.tally import Tally, table
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _shipped_presets_are_parsed_once() -> Iterator[None]:
-    """Remember what a text holds: most of the time of a plan would go into reading the same presets again."""
-    remembered: Callable[[str], Any] = lru_cache(maxsize=64)(read_value)
-    with mock.patch("stacks.yaml_files.read_value", lambda text: copy.deepcopy(remembered(text))):
+    with remembered_texts():
         yield
 
 

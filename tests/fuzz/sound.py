@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
+from unittest import mock
 
 from stacks.preset_files import compose, preset_names
+from stacks.yaml_files import read_value
 
-__all__ = ["COMPOSED", "SETTINGS", "at_path", "settings_for"]
+__all__ = ["COMPOSED", "SETTINGS", "at_path", "remembered_texts", "settings_for"]
 
 SETTINGS: Mapping[str, Any] = {
     "beamline:preset": "g4-llmd",
@@ -18,6 +23,14 @@ SETTINGS: Mapping[str, Any] = {
 COMPOSED: Mapping[str, dict[str, Any]] = {name: compose(name, key="preset", where="")[0] for name in preset_names()}
 """Every shipped preset with what it extends."""
 _RESERVATION = "projects/acme-inference/reservations/r/reservationBlocks/b/reservationSubBlocks/s"
+
+
+@contextmanager
+def remembered_texts() -> Iterator[None]:
+    """Read a text only once: most of the time of a thousand plans would go into the same presets again."""
+    remembered: Callable[[str], Any] = lru_cache(maxsize=64)(read_value)
+    with mock.patch("stacks.yaml_files.read_value", lambda text: copy.deepcopy(remembered(text))):
+        yield
 
 
 def at_path(data: Any, path: tuple[str, ...]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from tests.fuzz.edits import ANYTHING, edited, misspelt
 from tests.fuzz.judging import Answer, answer_of
 from tests.fuzz.sound import COMPOSED, SETTINGS, settings_for
 
-__all__ = ["answer_to", "base_of", "config_of", "overrides_of", "stack_files"]
+__all__ = ["answer", "answer_to", "base_of", "config_of", "overrides_of", "stack_files"]
 
 _SETTING = {
     "beamline:preset": st.sampled_from([*COMPOSED, "g4-lmd", "G4-llmd"]) | ANYTHING,
@@ -69,22 +69,26 @@ def base_of(config: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def answer_to(path: Path, root: Path = STACKS_DIR) -> Answer:
-    """Return the kit's answer to a stack file.
+    """Return the kit's answer to a stack file, as ``answer`` does."""
+    return answer(lambda: read_stack_file(path), root)
+
+
+def answer(read: Callable[[], dict[str, Any]], root: Path = STACKS_DIR) -> Answer:
+    """Return the kit's answer to the config section that ``read`` returns.
 
     Where features without evidence are all that stops it, they are accepted as the problems say, and it is asked again.
     """
 
     def resolved(accepted: tuple[str, ...] = ()) -> StackSpec:
-        config = read_stack_file(path)
+        config = read()
         if accepted:
             config["beamline:accept_unverified"] = [*(config.get("beamline:accept_unverified") or []), *accepted]
-        where = f"stacks/{path.name}"
-        return resolve("g4", pulumi_config(config), where=where, applying=False, root=root)
+        return resolve("g4", pulumi_config(config), where="stacks/Pulumi.g4.yaml", applying=False, root=root)
 
-    answer = answer_of(resolved)
-    if isinstance(answer, StackSpec):
-        return answer
-    errors = [p for p in answer.problems if p.severity == "error"]
+    first = answer_of(resolved)
+    if isinstance(first, StackSpec):
+        return first
+    errors = [p for p in first.problems if p.severity == "error"]
     if {p.rule for p in errors} != {"unverified-feature"}:
-        return answer
+        return first
     return answer_of(lambda: resolved(tuple(name for p in errors for name in _ACCEPT.findall(p.remedy))))
