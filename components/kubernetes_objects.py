@@ -9,6 +9,7 @@ What is done on the way:
   what the object itself asks for, such as the chart that brings its kind. The rest is applied in parallel.
 - Waiting: the timeouts bound it, ``await_ready`` false skips it (``pulumi.com/skipAwait``), ``wait_for`` becomes the
   provider's ``pulumi.com/waitFor`` annotation, which custom resources need, since it cannot know when they are done.
+  A Service inside the cluster is done when it has an address: the pods behind it are waited for as their workload.
 - Deleting: pods get their grace period before the deletion counts as failed. ``deleted_with`` is deliberately not used:
   load balancers and endpoint groups must be deleted through the API while the cluster lives, so nothing is won by
   leaving other objects to the cluster, and the engine would hand the option from a component to all its children.
@@ -30,6 +31,9 @@ __all__ = ["CustomObject", "ObjectArgs", "register_objects"]
 
 _WAIT_FOR = "pulumi.com/waitFor"
 _SKIP_AWAIT = "pulumi.com/skipAwait"
+_HAS_ADDRESS = "jsonpath={.spec.clusterIP}"
+"""Instead of the provider's own wait, which sleeps ten seconds after every change of the endpoints, and yet lets pass a
+Service that selects nothing (provider/pkg/await/service.go, 4.25)."""
 _DELETE_MARGIN_S = 600
 """The provider's own wait for a deletion; a pod's grace period comes on top."""
 
@@ -138,7 +142,7 @@ def _names(arguments: Any) -> dict[str, str]:
 
 def _with_wait(item: ObjectArgs) -> dict[str, Any]:
     """Return the object as it is applied: with the annotations that tell the provider what to wait for."""
-    conditions = item.get("wait_for", [])
+    conditions = item.get("wait_for") or ([_HAS_ADDRESS] if _is_inside_service(item["body"]) else [])
     notes = {}
     if not item.get("await_ready", True):
         notes[_SKIP_AWAIT] = "true"
@@ -148,6 +152,12 @@ def _with_wait(item: ObjectArgs) -> dict[str, Any]:
         return item["body"]
     metadata = item["body"]["metadata"]
     return {**item["body"], "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **notes}}}
+
+
+def _is_inside_service(body: Mapping[str, Any]) -> bool:
+    if (body["apiVersion"], body["kind"]) != ("v1", "Service"):
+        return False
+    return bool(body["spec"].get("type", "ClusterIP") == "ClusterIP")
 
 
 def _timeouts(item: ObjectArgs) -> pulumi.CustomTimeouts | None:

@@ -143,6 +143,10 @@ def test_waiting(run: Run) -> None:
             custom("at-once", await_ready=False, wait_for=["condition=Ready"]),
             custom("plain"),
             thing("engine", "Deployment", "apps/v1", timeout_s=100, update_timeout_s=500, spec=spec),
+            thing("inside", "Service", spec={"selector": {"a": "b"}}),
+            thing("outside", "Service", spec={"type": "LoadBalancer"}),
+            thing("unwaited", "Service", spec={"selector": {"a": "b"}}, await_ready=False),
+            thing("namesake", "Service", "example.com/v1", spec={}),
         ])
         """,
         prelude=PARENT,
@@ -161,6 +165,10 @@ def test_waiting(run: Run) -> None:
         "group-at-once": ({}, {"pulumi.com/skipAwait": "true"}),
         "group-plain": ({}, None),
         "group-engine": ({"create": "100s", "update": "500s", "delete": "2430s"}, None),
+        "group-inside": ({}, {"pulumi.com/waitFor": "jsonpath={.spec.clusterIP}"}),
+        "group-outside": ({}, None),
+        "group-unwaited": ({}, {"pulumi.com/skipAwait": "true"}),
+        "group-namesake": ({}, None),
     }
 
 
