@@ -6,7 +6,7 @@ five mistakes give five problems in one run.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from stacks.catalog_files import Catalog
 from stacks.merging import Origins, merge, origin_of, without
-from stacks.problems import Problem
+from stacks.problems import Problem, touches
 from stacks.row_lookup import Rows, look_up
 from stacks.spec import Preset
 from stacks.typing_problems import Path, dotted, located_problems, unknown_key
@@ -43,14 +43,6 @@ class Composition:
     rows: Rows
     origins: Origins
     set_aside: frozenset[str]
-
-    def settled(self, problem: Problem) -> bool:
-        """Tell whether a finding is only about a value that stands in for one already reported."""
-        return _touches(problem.path, self.set_aside)
-
-
-def _touches(path: str, others: Collection[str]) -> bool:
-    return any(path == o or path.startswith(f"{o}.") or o.startswith(f"{path}.") for o in others)
 
 
 def allowed_overrides(overrides: Mapping[str, Any], where: str, problems: list[Problem]) -> dict[str, Any]:
@@ -107,7 +99,7 @@ def lay_over(
         tried = dict(origins)
         data = merge(base, overrides, tried, where)
         preset, rows, found = _tried(data, catalog)
-        new = [(path, problem) for path, problem in found if not _touches(problem.path, set_aside)]
+        new = [(path, problem) for path, problem in found if not touches(problem.path, set_aside)]
         for path, problem in new:
             origin = origin_of(path, tried)
             problems.append(replace(_for_overrides(path, problem) if origin == where else problem, where=origin))

@@ -6,14 +6,30 @@ of these, the line no longer speaks about this stack and the feature counts as u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from stacks.derive import Derived
-from stacks.problems import Problem
+from stacks.problems import Problem, touches
 from stacks.spec import Evidence, PrefillDecode, Preset
 
 __all__ = ["Feature", "Subject", "feature_names", "features", "unaccepted", "unused_acceptances"]
+
+_CHOSEN_BY = {
+    "engine": ("serving.engine.kind", "serving.engine.version"),
+    "precision": ("model.checkpoint",),
+    "parallelism": ("serving.shape.tensor_parallel", "serving.shape.expert_parallel"),
+    "router": ("serving.router.kind", "serving.router.release"),
+    "gateway": ("serving.router.gateway",),
+    "replicas": ("serving.shape",),
+    "disaggregation": ("serving.shape.kind",),
+    "transport": ("serving.transport",),
+    "kv-cache": ("serving.kv_cache.dtype",),
+    "kv-offload": ("serving.kv_cache.offload",),
+    "speculation": ("serving.speculation",),
+    "provisioning": ("accelerator_pool.provisioning",),
+}
+"""The keys that switch a feature on, by the first word of its name."""
 
 
 @dataclass(frozen=True)
@@ -90,22 +106,33 @@ def _feature(name: str, evidence: Mapping[str, Evidence], subject: Subject, spok
     return Feature(name, line.status, line.source, str(line.as_of), line.note)
 
 
-def unaccepted(found: list[Feature], accepted: list[str], where: str) -> list[Problem]:
-    """One problem for each unverified feature the user has not accepted by name."""
-    return [
-        Problem(
-            rule="unverified-feature",
-            path="accept_unverified",
-            value=accepted,
-            why=f"nobody is known to have run {f.name} on this stack: {f.note or f.source}",
-            allowed="features with evidence, or unverified ones you name",
-            remedy=f"add {f.name!r} to accept_unverified in the stack file, or choose another preset",
-            where=where,
-            source=f"{f.source} ({f.as_of})" if f.source else "evidence of the preset",
-        )
-        for f in found
-        if f.status == "unverified" and f.name not in accepted
-    ]
+def unaccepted(
+    found: Sequence[Feature], accepted: list[str], where: str, *, refused: Collection[str] = ()
+) -> list[Problem]:
+    """One problem for each reason why features the user has not accepted by name are unverified.
+
+    ``refused`` are the paths of errors: what cannot be as it is, nobody is asked to accept.
+    """
+    by_reason: dict[str, list[Feature]] = {}
+    for f in found:
+        asked = f.status == "unverified" and f.name not in accepted
+        if asked and not any(touches(path, refused) for path in _CHOSEN_BY[f.name.partition(":")[0]]):
+            by_reason.setdefault(f.note or f.source, []).append(f)
+    return [_to_accept(reason, features, accepted, where) for reason, features in by_reason.items()]
+
+
+def _to_accept(reason: str, unverified: Sequence[Feature], accepted: list[str], where: str) -> Problem:
+    names, sources = [f.name for f in unverified], {f"{f.source} ({f.as_of})" for f in unverified if f.source}
+    return Problem(
+        rule="unverified-feature",
+        path="accept_unverified",
+        value=accepted,
+        why=f"nobody is known to have run {', '.join(names)} on this stack: {reason}",
+        allowed="features with evidence, or unverified ones you name",
+        remedy=f"add {', '.join(map(repr, names))} to accept_unverified in the stack file, or choose another preset",
+        where=where,
+        source=sources.pop() if len(sources) == 1 else "evidence of the preset",
+    )
 
 
 def unused_acceptances(found: list[Feature], accepted: list[str], where: str) -> list[Problem]:

@@ -8,13 +8,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import yaml
 
-__all__ = ["EnvironmentProblem", "Problem", "ProblemsFound", "Severity", "has_errors", "ordered", "to_text"]
+__all__ = [
+    "EnvironmentProblem",
+    "Problem",
+    "ProblemsFound",
+    "Severity",
+    "has_errors",
+    "ordered",
+    "to_text",
+    "touches",
+]
 
 Severity = Literal["error", "warning", "note"]
 _RANK: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
@@ -83,6 +92,11 @@ class EnvironmentProblem(Exception):  # noqa: N818 - read by users as a problem 
 def has_errors(problems: Iterable[Problem]) -> bool:
     """Tell whether any problem stops an apply."""
     return any(p.severity == "error" for p in problems)
+
+
+def touches(path: str, others: Collection[str]) -> bool:
+    """Tell whether ``path`` is one of ``others``, inside one of them or around one."""
+    return any(path == o or path.startswith(f"{o}.") or o.startswith(f"{path}.") for o in others)
 
 
 def ordered(problems: Iterable[Problem]) -> list[Problem]:

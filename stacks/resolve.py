@@ -22,7 +22,7 @@ from stacks.evidence import Feature, Subject, features, unaccepted, unused_accep
 from stacks.images import ImageReference, image_reference, read_lock
 from stacks.merging import origin_of
 from stacks.preset_files import compose, preset_of
-from stacks.problems import Problem, ProblemsFound, has_errors, ordered
+from stacks.problems import Problem, ProblemsFound, has_errors, ordered, touches
 from stacks.roles import Role, roles
 from stacks.row_lookup import Rows, look_up
 from stacks.rows import ChartRow, DynamoRelease, ImageRow, LlmdRelease
@@ -81,6 +81,7 @@ def resolve(stack: str, config: Mapping[str, str], *, where: str, applying: bool
     found = lay_over(*preset, overrides, catalog=catalog, where=where, problems=problems)
     if found is None or lock is None:
         raise ProblemsFound(problems)
+    said = frozenset(p.path for p in problems if p.severity == "error")
     derived = derive(found.preset, found.rows)
     charts = _charts(found, catalog, values.get("mirror"), lock)
     images = _images(found, catalog, values.get("mirror"), lock)
@@ -88,7 +89,7 @@ def resolve(stack: str, config: Mapping[str, str], *, where: str, applying: bool
         stack=stack,
         settings=values,
         overrides=found.overrides,
-        set_aside=found.set_aside,
+        set_aside=said,
         preset=found.preset,
         rows=found.rows,
         derived=derived,
@@ -96,10 +97,12 @@ def resolve(stack: str, config: Mapping[str, str], *, where: str, applying: bool
         charts=charts,
         applying=applying,
     )
-    problems += [placed(p, found.origins, where) for p in check_all(candidate) if not found.settled(p)]
+    problems += [placed(p, found.origins, where) for p in check_all(candidate) if not touches(p.path, said)]
     known = _known_features(found, derived, catalog, presets)
     accepted = values.get("accept_unverified", [])
-    problems += unaccepted(known, accepted, where)
+    refused = {p.path for p in problems if p.severity == "error"}
+    problems = [p for p in problems if p.severity != "warning" or p.path not in refused]
+    problems += unaccepted(known, accepted, where, refused=refused)
     if not found.set_aside:  # or a feature may be missing only because its override is
         problems += unused_acceptances(known, accepted, where)
     if has_errors(problems):

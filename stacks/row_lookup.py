@@ -18,13 +18,14 @@ from stacks.rows import (
     HardwareRow,
     ImageRow,
     ModelRow,
+    ModelSupport,
     ReleaseRow,
     SystemMachineRow,
     TransportRow,
 )
 from stacks.spec import Preset
 from stacks.typing_problems import nearest
-from stacks.versions import older
+from stacks.versions import numbers, older
 
 __all__ = ["Rows", "look_up"]
 
@@ -61,10 +62,10 @@ def look_up(preset: Preset, catalog: Catalog, problems: list[Problem]) -> Rows |
         drafter = _drafter(model, serving.speculation.drafter, serving.engine.kind, problems)
     if serving.transport is not None:
         transport = _find(catalog.transports, serving.transport.name, "serving.transport.name", problems)
-    if not (hardware and system and model and release and engine and checkpoint):
+    run = _run_from(engine, release, catalog, problems) if engine and release else None
+    if not (hardware and system and model and checkpoint and engine and release and run):
         return None
-    run = _run_from(engine, release, problems)
-    if run is None or (serving.speculation and not drafter) or (serving.transport is not None and not transport):
+    if (serving.speculation and not drafter) or (serving.transport is not None and not transport):
         return None
     return Rows(hardware, system, model, checkpoint, engine, release, drafter, transport, *run)
 
@@ -87,28 +88,40 @@ def _drafter(model: ModelRow, name: str, engine: EngineKind, problems: list[Prob
     return drafter
 
 
-def _run_from(engine: EngineRow, release: ReleaseRow, problems: list[Problem]) -> tuple[ImageRow, ContainerUser] | None:
+def _run_from(
+    engine: EngineRow, release: ReleaseRow, catalog: Catalog, problems: list[Problem]
+) -> tuple[ImageRow, ContainerUser] | None:
     """Return the image an engine runs from and its user; a release that does not run that engine is a problem."""
-    versions = release.engines.get(engine.kind, [])
-    if engine.version in versions:
+    if _runs(release, engine.kind, engine.version):
         if isinstance(release, DynamoRelease):
             return release.runtimes[engine.kind].image, release.user
         if engine.image and engine.user:
             return engine.image, engine.user
-    known = "; ".join(f"{kind} {', '.join(some)}" for kind, some in release.engines.items())
+    runs = "; ".join(f"{kind} {', '.join(some)}" for kind, some in release.engines.items())
+    others = _releases_with(catalog, release.kind, engine.kind, engine.version)
+    key, value = ("router.release", release.version) if others else ("engine.kind", engine.kind)
     problems.append(
         Problem(
             rule="engine-not-in-release",
-            path="serving.engine.version" if versions else "serving.engine.kind",
-            value=engine.version if versions else engine.kind,
-            why=f"{release.kind} {release.version} runs {known}; it is not built for or not rendered with "
-            f"{engine.kind} {engine.version}",
-            allowed=known,
-            remedy="choose an engine of the release, or another serving.router.release",
+            path=f"serving.{key}",
+            value=value,
+            why=f"{release.kind} {release.version} runs {runs}; {engine.kind} {engine.version} is not rendered with it",
+            allowed=", ".join(others) or ", ".join(release.engines),
+            remedy=f"set it to {others[0]!r}" if others else "choose an allowed engine, or another serving.router.kind",
             source=release.source,
         )
     )
     return None
+
+
+def _runs(release: ReleaseRow, engine: EngineKind, version: str) -> bool:
+    return version in release.engines.get(engine, [])
+
+
+def _releases_with(catalog: Catalog, router: str, engine: EngineKind, version: str) -> list[str]:
+    """Versions of a router stack that run one engine, the newest first."""
+    known = [r.version for r in catalog.releases.values() if r.kind == router and _runs(r, engine, version)]
+    return sorted(known, key=numbers, reverse=True)
 
 
 def _engine(preset: Preset, model: ModelRow | None, catalog: Catalog, problems: list[Problem]) -> EngineRow | None:
@@ -124,7 +137,7 @@ def _engine(preset: Preset, model: ModelRow | None, catalog: Catalog, problems: 
                 why=f"{engine.kind} serves {model.architecture.engine_class} from {support.first_version} on; "
                 "an older engine refuses to start: unknown architecture",
                 allowed=f"{support.first_version} or newer, with a row in stacks/catalog/engines",
-                remedy=f"set it to {support.first_version!r}",
+                remedy=f"set it to {support.first_version!r}" + _with_release(preset, support, catalog),
                 source=support.source,
             )
         )
@@ -143,6 +156,13 @@ def _engine(preset: Preset, model: ModelRow | None, catalog: Catalog, problems: 
         )
         return None
     return _find(catalog.engines, engine.version, "serving.engine.version", problems, engine.kind)
+
+
+def _with_release(preset: Preset, support: ModelSupport, catalog: Catalog) -> str:
+    """Name the release that runs the model's first engine, where the chosen one does not."""
+    router, engine = preset.serving.router, preset.serving.engine.kind
+    able = _releases_with(catalog, router.kind, engine, support.first_version)
+    return f", and serving.router.release to {able[0]!r}" if able and router.release not in able else ""
 
 
 def _find(

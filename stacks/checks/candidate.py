@@ -19,7 +19,8 @@ __all__ = ["Candidate"]
 class Candidate:
     """A stack under examination; ``settings`` holds the valid ones only, ``overrides`` the valid ones.
 
-    ``set_aside`` lists the paths of overrides that were wrong: the preset's own values stand there.
+    ``set_aside`` lists the paths of settings and overrides that were wrong: nothing, or the preset's own values, stand
+    there, and what is found about those is not said.
     """
 
     stack: str

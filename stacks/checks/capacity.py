@@ -33,11 +33,10 @@ def weights_fit(c: Candidate) -> Iterator[Problem]:
     gpu, tp = c.rows.hardware.gpu, c.preset.serving.shape.tensor_parallel
     gpu_gb = gpu.memory_mib_per_gpu * MIB / GB
     usable = gpu_gb * c.preset.serving.engine.gpu_memory_utilization
-    fitting = [
-        name
-        for name, row in c.rows.model.checkpoints.items()
-        if row.weights_bytes / tp < (usable - c.rows.engine.memory.overhead_gb_per_gpu) * GB
-    ]
+    room = (usable - c.rows.engine.memory.overhead_gb_per_gpu) * GB
+    fitting = [name for name, row in c.rows.model.checkpoints.items() if row.weights_bytes / tp < room]
+    sizes = c.rows.model.engines[c.preset.serving.engine.kind].tensor_parallel
+    enough = next((f"tensor_parallel {size} or more" for size in sizes if c.derived.weights_bytes / size < room), "")
     yield Problem(
         rule="weights-do-not-fit",
         path="model.checkpoint",
@@ -46,7 +45,7 @@ def weights_fit(c: Candidate) -> Iterator[Problem]:
         f"{c.rows.engine.memory.overhead_gb_per_gpu:g} GB for the engine do not fit in {usable:.1f} GB "
         f"({gpu_gb:.1f} GB x gpu_memory_utilization)",
         allowed=", ".join(fitting) or "none at this tensor_parallel",
-        remedy="choose a smaller checkpoint, a larger tensor_parallel or other hardware",
+        remedy=" or ".join(filter(None, ("choose a smaller checkpoint", enough, "GPUs with more memory"))),
         source=f"{c.rows.checkpoint.source}; {gpu.source}",
     )
 
@@ -117,6 +116,8 @@ def nodes(c: Candidate) -> Iterator[Problem]:
     """Replicas need nodes; nodes without replicas are paid for and idle."""
     have, need = c.preset.accelerator_pool.nodes, c.derived.nodes_needed
     derived, shape, gpus = c.derived, c.preset.serving.shape, c.rows.hardware.gpu.count
+    if shape.tensor_parallel not in c.rows.model.engines[c.preset.serving.engine.kind].tensor_parallel:
+        return  # said already; how many nodes a right size takes cannot be told
     key = "prefill_replicas" if isinstance(shape, PrefillDecode) else "replicas"
     if have < need:
         yield Problem(
@@ -147,8 +148,8 @@ def host_memory(c: Candidate) -> Iterator[Problem]:
     """Pods with their host tier must fit the memory GKE leaves them."""
     per_node = min(c.derived.replicas_per_node, c.derived.replicas)
     needed = per_node * c.derived.pod_memory_gib
-    pages = c.rows.transport.hugepages_2mi_per_node if c.rows.transport else 0
-    available = c.derived.allocatable_memory_gib - NODE_RESERVE_GIB - pages * 2 // 1024
+    pages_gib = c.rows.transport.hugepages_2mi_per_node * 2 // 1024 if c.rows.transport else 0
+    available = c.derived.allocatable_memory_gib - NODE_RESERVE_GIB - pages_gib
     if needed <= available:
         return
     offload = c.preset.serving.kv_cache.offload
@@ -158,7 +159,8 @@ def host_memory(c: Candidate) -> Iterator[Problem]:
         path="serving.kv_cache.offload.gib_per_replica" if tiered else "accelerator_pool.machine_type",
         value=offload.gib_per_replica if offload.kind == "host_dram" else c.rows.hardware.machine_type,
         why=f"a node's engine pods need {per_node} x {c.derived.pod_memory_gib} GiB of memory, "
-        f"{c.rows.hardware.machine_type} leaves {available} GiB for them; they would stay Pending",
+        f"{c.rows.hardware.machine_type} leaves {available} GiB for them"
+        f"{f' beside {pages_gib} GiB of huge pages' if pages_gib else ''}; they would stay Pending",
         allowed=f"pod memory up to {available // per_node} GiB; the host tier counts "
         f"{c.rows.engine.offload.pod_memory_per_host_tier_byte:g} times in it (pinning)",
         remedy="make the tier smaller or use fewer replicas a node" if tiered else "choose a larger machine type",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate
-from stacks.problems import Problem
-from stacks.rows import GkeSupport, LlmdRelease
+from stacks.problems import Problem, touches
+from stacks.rows import GkeSupport, HardwareRow, LlmdRelease
 from stacks.versions import minor, numbers, older
 from stacks.wording import some
 
 __all__ = ["CHECKS"]
+
+_SUB_BLOCK = "/reservationSubBlocks/"
 
 
 def ssd_count(c: Candidate) -> Iterator[Problem]:
@@ -29,49 +31,58 @@ def ssd_count(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def _reservation_form(row: HardwareRow) -> str:
+    form = "projects/<project>/reservations/<name>"
+    if row.gke.reservation_scope == "sub_block":
+        form += f"/reservationBlocks/<block>{_SUB_BLOCK}<sub-block>"
+    return form
+
+
 def provisioning(c: Candidate) -> Iterator[Problem]:
     """Not every machine type is sold every way."""
-    kind = c.preset.accelerator_pool.provisioning.kind
-    allowed = c.rows.hardware.gke.provisioning
+    kind, row = c.preset.accelerator_pool.provisioning.kind, c.rows.hardware
+    allowed = row.gke.provisioning
     if kind not in allowed:
+        only_reserved = allowed == ["reservation"]
         yield Problem(
             rule="provisioning",
             path="accelerator_pool.provisioning.kind",
             value=kind,
-            why=f"{c.rows.hardware.machine_type} is not offered as {kind}",
+            why=f"{row.machine_type} is not offered as {kind}",
             allowed=", ".join(allowed),
-            remedy="choose an allowed kind",
-            source=c.rows.hardware.gke.source,
+            remedy=f"set it to reservation, and beamline:reservation to {_reservation_form(row)}"
+            if only_reserved
+            else "choose an allowed kind",
+            source=row.gke.source,
         )
 
 
 def reservation(c: Candidate) -> Iterator[Problem]:
     """Reserved nodes come from a reservation, and from one NVLink domain of it where the machine has such."""
-    name, wanted = c.settings.get("reservation"), c.preset.accelerator_pool.provisioning.kind == "reservation"
-    row = c.rows.hardware
-    form = "projects/<project>/reservations/<name>"
-    if row.gke.reservation_scope == "sub_block":
-        form += "/reservationBlocks/<block>/reservationSubBlocks/<sub-block>"
-    if wanted and name is None:
+    name, kind, row = c.settings.get("reservation"), c.preset.accelerator_pool.provisioning.kind, c.rows.hardware
+    if kind not in row.gke.provisioning or touches("accelerator_pool.provisioning", c.set_aside):
+        return  # the kind is wrong, which has been said
+    form = _reservation_form(row)
+    if kind == "reservation" and name is None:
         yield Problem(
             rule="reservation-missing",
             path="reservation",
             why="the nodes come from a reservation, and none is named; GKE would create nothing, or take another",
             allowed=form,
             remedy=f"pulumi config set beamline:reservation {form}",
-            source=row.gke.source,
+            source="GKE docs, consuming reservations",
         )
-    if name is not None and not wanted:
+    if kind != "reservation" and name is not None:
         yield Problem(
             rule="reservation-not-used",
             path="reservation",
             value=name,
-            why=f"the nodes are {c.preset.accelerator_pool.provisioning.kind}, so this would do nothing",
+            why=f"the nodes are {kind}, so this would do nothing",
             allowed="null, or accelerator_pool.provisioning.kind: reservation",
             remedy="remove it, or set overrides.accelerator_pool.provisioning.kind to reservation",
             source="GKE docs, consuming reservations",
         )
-    if wanted and name is not None and row.gke.reservation_scope == "sub_block" and "SubBlocks/" not in name:
+    if kind == "reservation" and name is not None and _SUB_BLOCK in form and _SUB_BLOCK not in name:
         yield Problem(
             rule="reservation-scope",
             path="reservation",
@@ -104,6 +115,16 @@ def pool_size(c: Candidate) -> Iterator[Problem]:
 def _version_problems(version: str, gke: GkeSupport, machine_type: str) -> Iterator[Problem]:
     floors = {numbers(m): floor for m, floor in gke.min_version_by_minor.items()}
     own = numbers(minor(version))
+    if version in gke.known_bad_versions:
+        yield Problem(
+            rule="gke-version-known-bad",
+            path="cluster.version",
+            value=version,
+            why=f"on {machine_type}, {gke.known_bad_versions[version]}",
+            allowed=f"any other version that {machine_type} runs on",
+            remedy="choose another patch",
+            source=gke.source,
+        )
     floor = floors.get(own)
     if floor is None and own > max(floors):
         return

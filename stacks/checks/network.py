@@ -8,7 +8,7 @@ from ipaddress import IPv4Network, ip_network
 from itertools import combinations
 
 from stacks.checks.candidate import Candidate
-from stacks.problems import Problem
+from stacks.problems import Problem, touches
 from stacks.spec import ClusterNetwork, ExistingCluster, NewNetwork
 from stacks.wording import some
 
@@ -168,17 +168,20 @@ def proxy_only(c: Candidate) -> Iterator[Problem]:
 def whose_network(c: Candidate) -> Iterator[Problem]:
     """An existing cluster has its network already; a new one needs to be told."""
     existing, inherited = isinstance(c.preset.cluster, ExistingCluster), isinstance(c.preset.network, ClusterNetwork)
-    if existing == inherited:
+    if existing == inherited or touches("cluster", c.set_aside) or touches("network", c.set_aside):
         return
+    clusters_turn = "cluster" in c.overrides and "network" not in c.overrides
     yield Problem(
         rule="network-of-cluster",
-        path="network.kind",
-        value=c.preset.network.kind,
-        why="an existing cluster stays in the VPC it was made in, so this network would do nothing"
+        path="cluster.kind" if clusters_turn else "network.kind",
+        value=c.preset.cluster.kind if clusters_turn else c.preset.network.kind,
+        why="an existing cluster stays in the VPC it was made in, so another network would do nothing"
         if existing
         else "a new cluster has no network yet that could be taken over",
-        allowed="of_cluster" if existing else "new, existing",
-        remedy="write network: {kind: of_cluster}" if existing else "describe a new network or name an existing one",
+        allowed="cluster: existing with network: of_cluster; cluster: new with network: new or existing",
+        remedy="write network: {kind: of_cluster} beside it"
+        if existing
+        else "describe a new network, name an existing one, or name an existing cluster",
         source="GKE docs, VPC-native clusters: network and subnet cannot be changed",
     )
 

@@ -42,27 +42,34 @@ def tensor_parallel(c: Candidate) -> Iterator[Problem]:
 
 def spans_nodes(c: Candidate) -> Iterator[Problem]:
     """A replica larger than a node takes whole nodes, a transport between them, and somebody to start it."""
-    tp, gpus = c.preset.serving.shape.tensor_parallel, c.rows.hardware.gpu.count
-    if tp <= gpus:
+    tp, row, release = c.preset.serving.shape.tensor_parallel, c.rows.hardware, c.rows.release
+    kind, gpus = c.preset.serving.engine.kind, row.gpu.count
+    if tp <= gpus or tp not in c.rows.model.engines[kind].tensor_parallel:
         return
-    row, transport, release = c.rows.hardware, c.rows.transport, c.rows.release
-    if tp % gpus or transport is None or not transport.collectives:
-        why = f"a replica of {some(tp, 'GPU')} does not fit one {row.machine_type} ({gpus})"
-        if tp % gpus:
-            why += ", and does not fill whole ones"
-        else:
-            why += f", and {transport.name} is too slow between them" if transport else ", and nothing joins them"
+    transport = c.rows.transport
+    if tp % gpus or row.fabric.nvlink_domain_nodes == 1:
+        why = "does not fill whole nodes" if tp % gpus else "nothing fast enough joins these nodes"
         yield Problem(
             rule="replica-spans-nodes",
             path="serving.shape.tensor_parallel",
             value=tp,
-            why=why,
-            allowed=f"up to {gpus}, or a multiple of it with a transport that carries collectives",
-            remedy="lower tensor_parallel, or choose hardware with more GPUs or with such a transport "
-            "(serving.transport.name)",
+            why=f"a replica of {some(tp, 'GPU')} does not fit one {row.machine_type} ({gpus}), and {why}",
+            allowed=f"up to {gpus}"
+            + ("" if row.fabric.nvlink_domain_nodes == 1 else f", or a multiple of {gpus} over several nodes"),
+            remedy="lower it, or choose hardware with more GPUs or with NVLink between nodes",
             source=row.fabric.source,
         )
-    kind = c.preset.serving.engine.kind
+    elif transport is None or not transport.collectives:
+        yield Problem(
+            rule="replica-without-transport",
+            path="serving.transport.name" if transport else "serving.transport",
+            value=transport.name if transport else None,
+            why=f"a replica of {some(tp, 'GPU')} runs on {tp // gpus} {row.machine_type}, and "
+            + (f"{transport.name} is too slow between them" if transport else "nothing joins them"),
+            allowed=", ".join(row.fabric.transports),
+            remedy=f"name a transport of this hardware, or lower serving.shape.tensor_parallel to {gpus}",
+            source=row.fabric.source,
+        )
     if isinstance(release, DynamoRelease) and not release.runtimes[kind].spans_nodes:
         yield Problem(
             rule="engine-spans-nodes",
@@ -70,7 +77,7 @@ def spans_nodes(c: Candidate) -> Iterator[Problem]:
             value=tp,
             why=f"replicas of {kind} over several nodes are not rendered with {release.kind} {release.version}",
             allowed=f"up to {gpus}",
-            remedy="lower tensor_parallel, or set serving.engine.kind or serving.router.kind to another",
+            remedy="lower it, or choose another serving.engine.kind or serving.router.kind",
             source=release.runtimes[kind].source,
         )
 
@@ -86,7 +93,8 @@ def expert_parallel(c: Candidate) -> Iterator[Problem]:
     elif shape.tensor_parallel == 1:
         why, source = "one GPU has nobody to share experts with", c.rows.model.architecture.source
     elif not support.expert_parallel:
-        why = support.refuses.get("moe-a2a-backend", f"{kind} does not spread this model's experts")
+        why = f"the kit does not spread the experts of this model with {kind}"
+        why += f": moe-a2a-backend takes {reason}" if (reason := support.refuses.get("moe-a2a-backend")) else ""
         source = support.source
     else:
         return
@@ -116,7 +124,7 @@ def prefill_decode(c: Candidate) -> Iterator[Problem]:
             remedy="set it to aggregated, or choose another serving.router.kind or serving.engine.kind",
             source=release.source,
         )
-    if transport is None or kind not in transport.kv_transfer:
+    elif transport is None or kind not in transport.kv_transfer:
         yield Problem(
             rule="kv-transfer",
             path="serving.transport.name" if transport else "serving.transport",

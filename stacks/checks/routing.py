@@ -65,11 +65,12 @@ def namespace(c: Candidate) -> Iterator[Problem]:
 def _pods_images(c: Candidate) -> Iterator[tuple[str, ImageRow, Arch]]:
     """Each image with the key that chose it and the architecture of the nodes it runs on."""
     release, nodes, system = c.rows.release, c.rows.hardware.machine.arch, c.rows.system.machine.arch
-    yield "serving.engine.version", c.rows.engine_image, nodes
     if isinstance(release, LlmdRelease):
+        yield "serving.engine.version", c.rows.engine_image, nodes
         yield "serving.router.release", release.router_image, system
-    if isinstance(release, DynamoRelease):
-        yield "serving.router.release", c.rows.engine_image, system  # frontends run from it too
+    if isinstance(release, DynamoRelease):  # it brings the engine's image, and frontends run from that too
+        yield "serving.router.release", c.rows.engine_image, nodes
+        yield "serving.router.release", c.rows.engine_image, system
         for item in release.platform.images:
             yield "serving.router.release", item.image, system
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate
 from stacks.problems import Problem
-from stacks.spec import Bucket, VllmEngine
+from stacks.spec import Bucket, SglangEngine, VllmEngine
 from stacks.wording import some
 
 __all__ = ["CHECKS"]
@@ -114,6 +115,52 @@ def moe_backend(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def kv_cache_dtype(c: Candidate) -> Iterator[Problem]:
+    """Not every attention kernel reads a quantized cache."""
+    capability, dtype = c.rows.hardware.gpu.compute_capability, c.preset.serving.kv_cache.dtype
+    if dtype == "fp8" and capability in c.rows.engine.fp8_kv_cache_refused_on:
+        yield Problem(
+            rule="kv-cache-dtype",
+            path="serving.kv_cache.dtype",
+            value=dtype,
+            why=f"on compute capability {capability}, {c.rows.engine.kind} {c.rows.engine.version} has no attention "
+            "kernel that reads an FP8 KV cache",
+            allowed="auto",
+            remedy="set it to auto; a token then takes twice the memory",
+            source=c.rows.engine.source,
+        )
+
+
+def window_pool(c: Candidate) -> Iterator[Problem]:
+    """An engine that pools windows apart needs one for every running sequence, and the rest for the full layers."""
+    engine, model, block = (
+        c.preset.serving.engine,
+        c.rows.model.architecture,
+        c.preset.serving.kv_cache.block_size_tokens,
+    )
+    if not isinstance(engine, SglangEngine) or not model.sliding_attention_layers:
+        return
+    ratio, tokens = engine.swa_full_tokens_ratio, c.derived.kv_tokens_per_replica
+    needed = engine.max_sequences * (model.sliding_window_tokens + block)
+    lowest, highest = needed / max(tokens, 1), model.full_attention_layers / model.sliding_attention_layers
+    if tokens and not lowest <= ratio <= highest:
+        few = ratio < lowest
+        yield Problem(
+            rule="window-pool",
+            path="serving.engine.swa_full_tokens_ratio",
+            value=ratio,
+            why=f"{some(engine.max_sequences, 'running sequence')} need {needed} tokens of sliding-window cache, the "
+            f"pool has {int(ratio * tokens)}; sequences wait, or the engine refuses to start"
+            if few
+            else "more than half of the KV memory goes to sliding windows, which keep "
+            f"{model.sliding_window_tokens} tokens of a sequence however long it is",
+            allowed=f"{math.ceil(lowest * 1000) / 1000:g} to {math.floor(highest * 1000) / 1000:g}",
+            remedy="raise it, or lower max_sequences" if few else "lower it",
+            source="SGLang 0.5.23, --swa-full-tokens-ratio: tokens of the window pool per token of the full pool",
+            severity="error" if few else "warning",
+        )
+
+
 def batch(c: Candidate) -> Iterator[Problem]:
     """Each running sequence takes at least one token of a step."""
     engine = c.preset.serving.engine
@@ -145,4 +192,4 @@ def offload_tier(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (weights_named, precision_on_gpu, nvfp4_experts, moe_backend, batch, offload_tier)
+CHECKS = (weights_named, precision_on_gpu, nvfp4_experts, moe_backend, kv_cache_dtype, window_pool, batch, offload_tier)

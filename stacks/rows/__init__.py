@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from stacks.rows.base import ChartImage, ChartRow, ContainerUser, ImageRow, Sourced, Strict
 from stacks.rows.hardware import Fabric, GkeSupport, HardwareRow, MachineShape, SystemMachineRow
-from stacks.rows.models import Architecture, Checkpoint, Drafter, EngineKind, ModelRow
+from stacks.rows.models import Architecture, Checkpoint, Drafter, EngineKind, ModelRow, ModelSupport
 from stacks.rows.serving import (
     DynamoRelease,
     EngineRow,
@@ -38,6 +38,7 @@ __all__ = [
     "LlmdRelease",
     "MachineShape",
     "ModelRow",
+    "ModelSupport",
     "ReleaseRow",
     "Sourced",
     "Strict",

@@ -59,6 +59,9 @@ class GkeSupport(Sourced):
     min_version_by_minor: Annotated[dict[GkeMinor, GkeVersion], Field(min_length=1)] = Field(
         description="Floor per minor; a later minor than all listed is fine."
     )
+    known_bad_versions: dict[GkeVersion, Text] = Field(
+        default_factory=dict, description="Versions above the floor that fail on these nodes, with what happens."
+    )
     boot_disk_types: Annotated[list[Text], Field(min_length=1)]
     provisioning: list[Literal["on_demand", "spot", "flex_start", "reservation"]]
     reservation_scope: Literal["reservation", "sub_block"] = Field(

@@ -64,6 +64,9 @@ class EngineRow(Sourced):
     moe_backends_by_compute_capability: dict[ComputeCapability, list[Text]] = Field(
         description="NVFP4 mixture-of-experts kernels that run on a compute capability."
     )
+    fp8_kv_cache_refused_on: list[ComputeCapability] = Field(
+        description="Where its attention kernels do not read an FP8 KV cache."
+    )
     nvfp4_expert_parallel_failed_on: list[ComputeCapability] = Field(
         description="Where NVFP4 experts under expert parallelism are reported to crash."
     )

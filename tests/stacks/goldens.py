@@ -10,7 +10,7 @@ import yaml
 from stacks import ProblemsFound, resolve, to_text
 from stacks.preset_files import preset_names
 from stacks.settings import pulumi_config, read_stack_file
-from tests.stacks.conftest import SOUND
+from tests.stacks.conftest import sound
 
 DERIVED = Path(__file__).parent / "derived.yaml"
 FIVE_MISTAKES = Path(__file__).parent.parent / "failures" / "five-mistakes"
@@ -22,7 +22,7 @@ def derived_numbers() -> dict[str, dict[str, object]]:
     numbers = {}
     for name in preset_names():
         accepted = ["precision:nvfp4"] if name == "g4-llmd-nvfp4" else []
-        config = pulumi_config(SOUND | {"preset": name, "accept_unverified": accepted})
+        config = pulumi_config(sound({"preset": name, "accept_unverified": accepted}))
         spec = resolve("g4", config, where="stacks/Pulumi.g4.yaml", applying=False)
         numbers[name] = dataclasses.asdict(spec.derived)
     return numbers
