@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from stacks.settings import pulumi_config, read_stack_file
 __all__ = ["Applied", "applied"]
 
 _HOME = "BEAMLINE_HOME"
+_READY_LIMIT_S = 60.0
+_LOOK_EVERY_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -60,12 +63,17 @@ class Applied:
         return resolve(self.name, pulumi_config(read_stack_file(file)), where=file.name, applying=False)
 
     def require_ready(self, after: str) -> None:
-        """Raise EnvironmentProblem where something is not ready: then the time just taken is not that of the work."""
-        found = sandbox.status(self.name)
-        ready, _, wanted = found.pods.partition("/")
-        if found.problems or ready != wanted or not int(wanted or 0):
-            said = "; ".join(f"{problem.path}: {problem.why}" for problem in found.problems)
-            raise EnvironmentProblem(f"after {after} only {found.pods} pods are ready; {said}")
+        """Wait until all pods are ready; raises EnvironmentProblem where one side's work did not get that far."""
+        deadline = time.monotonic() + _READY_LIMIT_S
+        while True:
+            found = sandbox.status(self.name)
+            ready, _, wanted = found.pods.partition("/")
+            if not found.problems and ready == wanted and int(wanted or 0):
+                return
+            if time.monotonic() > deadline:
+                said = "; ".join(f"{problem.path}: {problem.why}" for problem in found.problems)
+                raise EnvironmentProblem(f"after {after} {found.pods or 'no'} pods are ready; {said}")
+            time.sleep(_LOOK_EVERY_S)
 
 
 @contextmanager

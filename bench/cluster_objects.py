@@ -12,7 +12,7 @@ from typing import Any
 
 from manifests import KubernetesObject
 
-__all__ = ["Identity", "identity", "split_after_definitions", "timed_objects", "wait_commands"]
+__all__ = ["Identity", "identity", "is_definition", "split_after_definitions", "timed_objects", "wait_commands"]
 
 Identity = tuple[str, str, str, str]
 """apiVersion, kind, namespace ("" outside of one), name."""
@@ -25,7 +25,8 @@ _CONDITIONS = {
     "PersistentVolumeClaim": "jsonpath={.status.phase}=Bound",
     "Pod": "condition=Ready",
 }
-"""What the Kubernetes provider waits for by itself, by kind; workloads and Services apart.
+"""What the Kubernetes provider waits for by itself, by kind; workloads apart. For a Service the stack waits no longer
+than until it has an address, which it has when it is applied.
 
 https://www.pulumi.com/registry/packages/kubernetes/ ("Await logic")
 """
@@ -43,7 +44,7 @@ def timed_objects(state: Sequence[Mapping[str, Any]]) -> dict[str, Identity]:
     kept: set[str] = set()
     for resource in reversed(state):
         if resource["type"].startswith(_RELEASE) or resource["urn"] in kept:
-            kept.update(resource.get("dependencies") or ())
+            kept.update([*(resource.get("dependencies") or ()), resource.get("parent", "")])
     return {
         resource["urn"]: identity(resource["inputs"])
         for resource in state
@@ -55,8 +56,13 @@ def timed_objects(state: Sequence[Mapping[str, Any]]) -> dict[str, Identity]:
 
 def split_after_definitions(objects: Sequence[KubernetesObject]) -> list[list[KubernetesObject]]:
     """Split objects behind the last CustomResourceDefinition: kubectl looks up all kinds before it applies anything."""
-    last = max((i for i, item in enumerate(objects) if item.body["kind"] == "CustomResourceDefinition"), default=-1)
+    last = max((i for i, item in enumerate(objects) if is_definition(item)), default=-1)
     return [part for part in (list(objects[: last + 1]), list(objects[last + 1 :])) if part]
+
+
+def is_definition(item: KubernetesObject) -> bool:
+    """Tell whether an object brings a kind, which has to be served before objects of it are applied."""
+    return bool(item.body["kind"] == "CustomResourceDefinition")
 
 
 def wait_commands(objects: Iterable[KubernetesObject]) -> list[list[str]]:
@@ -64,7 +70,7 @@ def wait_commands(objects: Iterable[KubernetesObject]) -> list[list[str]]:
     commands = []
     together: dict[tuple[str, str], list[str]] = defaultdict(list)
     for item in objects:
-        _, kind, namespace, name = identity(item.body)
+        _, kind, namespace, _ = identity(item.body)
         resource = _resource(item.body)
         if not item.await_ready:
             continue
@@ -75,8 +81,6 @@ def wait_commands(objects: Iterable[KubernetesObject]) -> list[list[str]]:
             commands.append(["kubectl", "rollout", "status", resource, *_in(namespace), _TIMEOUT])
         elif kind in _CONDITIONS:
             together[_CONDITIONS[kind], namespace].append(resource)
-        elif kind == "Service" and item.body["spec"].get("selector"):
-            together["jsonpath={.subsets[0].addresses[0].ip}", namespace].append(f"endpoints/{name}")
     for (condition, namespace), resources in together.items():
         commands.append(["kubectl", "wait", f"--for={condition}", *resources, *_in(namespace), _TIMEOUT])
     return commands
