@@ -113,7 +113,7 @@ def test_rendered_files_are_the_same_bytes_twice_and_the_api_server_takes_them(a
 def test_an_unknown_field_of_a_custom_resource_is_refused_in_kubernetes_words(applied: str) -> None:
     assert applied
     with pytest.raises(ProblemsFound) as raised:
-        sandbox.up("g4", STACK_FILE, Path(__file__).with_name("unknown_field"))
+        sandbox.up("g4", STACK_FILE, Path(__file__).parent / "programs" / "unknown_field")
     assert ".spec.sise: field not declared in schema" in str(raised.value)
 
 
