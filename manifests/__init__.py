@@ -1,18 +1,29 @@
-"""From a checked stack to Kubernetes objects: pure functions, no Pulumi, no cluster.
+"""From a checked stack to Kubernetes objects and Helm releases: pure functions, no Pulumi, no cluster.
 
-``render`` is the one way in. What the objects take for granted outside the cluster is told by ``buckets``,
-``token_secrets`` and ``weights_service_account``, the Kubernetes service account that must be able to read these.
+``render`` and ``releases`` are the ways in: objects of the kit's own, and third parties' charts with their values.
+What these take for granted outside the cluster is told by ``buckets``, ``token_secrets`` and
+``weights_service_account``, the Kubernetes service account that must be able to read both.
 """
 
 from __future__ import annotations
 
 from manifests.naming import WEIGHTS, weights_namespace
-from manifests.objects import Area, KubernetesObject
+from manifests.objects import Area, HelmRelease, KubernetesObject
+from manifests.releases import releases
 from manifests.render import render
 from manifests.weight_sets import buckets, token_secrets
 from stacks.resolve import StackSpec
 
-__all__ = ["Area", "KubernetesObject", "buckets", "render", "token_secrets", "weights_service_account"]
+__all__ = [
+    "Area",
+    "HelmRelease",
+    "KubernetesObject",
+    "buckets",
+    "releases",
+    "render",
+    "token_secrets",
+    "weights_service_account",
+]
 
 
 def weights_service_account(spec: StackSpec) -> tuple[str, str]:

@@ -1,47 +1,29 @@
-"""vLLM workers: one Deployment, a pod per replica, each on GPUs of one node.
+"""vLLM engines: a Deployment where a replica is one pod, a LeaderWorkerSet where it spans nodes.
 
-- There are no spare GPUs, so a pod can only be replaced after the old one is gone: no surge, one at a time.
-- A pod that is told to go first waits, so that load balancers hear of it, then finishes its requests
-  (``--shutdown-timeout``); the grace period covers both.
-- The pod meets Pod Security's ``restricted`` level: the image's unprivileged user, no capability, no privilege
-  escalation, read-only root. Weights are read from the node through a claim (see ``manifests.weight_volume``).
-- Service links are off: Kubernetes would otherwise set a variable for every Service of the namespace, and vLLM reads
-  some of these names (a Service called ``vllm`` sets VLLM_PORT to a URL).
-- The engine never calls the Kubernetes API, so it gets no token.
-- No CPU limit: throttling the API server's process would delay every token. Memory, storage and GPUs are limited.
+There are no spare GPUs, so a pod can only be replaced after the old one is gone: no surge, one replica at a time.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from manifests.engine_arguments import KV_TIER_PATH, engine_arguments
-from manifests.engine_environment import CACHE_PATH, engine_environment
-from manifests.naming import ENGINE, labels, metadata, selector
+from manifests.engine_pod import pod_template
+from manifests.fabric_claims import claim_objects
+from manifests.leader_worker_set import leader_worker_set
+from manifests.naming import ENGINE, ENGINE_WORKER, metadata, selector
 from manifests.objects import KubernetesObject
-from manifests.placement import accelerator_labels, accelerator_tolerations
-from manifests.pod_security import confined, unprivileged
-from manifests.scripts import AWAIT_WEIGHTS
-from manifests.weight_sets import MOUNT_PATH, weight_sets
-from manifests.weight_volume import claim_name
 from stacks.resolve import StackSpec
-from stacks.spec import LocalSsdOffload
 
-__all__ = ["PORT_NAME", "engine"]
-
-PORT_NAME = "http"
-_PROBE_PERIOD_S = 10
-_READINESS_PERIOD_S = 5
-_FAILURES_BEFORE_RESTART = 6
-"""A restart costs the whole startup budget, and a very long prompt can hold the server up for seconds; a dead engine
-answers 503 at once and is restarted after a minute."""
+__all__ = ["engine"]
 
 
 def engine(spec: StackSpec) -> tuple[KubernetesObject, ...]:
-    """Service account, Deployment and, for several replicas, the disruption budget."""
+    """What engine pods claim, their service account, the workload and, for several replicas, the disruption budget."""
+    workload = (_deployment(spec),) if spec.derived.nodes_per_replica == 1 else leader_worker_set(spec)
     return (
+        *claim_objects(spec),
         _service_account(spec),
-        _deployment(spec),
+        *workload,
         *([_disruption_budget(spec)] if spec.derived.replicas > 1 else []),
     )
 
@@ -69,132 +51,31 @@ def _deployment(spec: StackSpec) -> KubernetesObject:
             "kind": "Deployment",
             "metadata": metadata(spec, ENGINE, component=ENGINE),
             "spec": {
-                "replicas": spec.derived.replicas,
+                "replicas": derived.replicas,
                 "progressDeadlineSeconds": derived.termination_grace_s + derived.workload_budget_s,
                 "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
                 "selector": {"matchLabels": selector(spec, ENGINE)},
-                "template": {
-                    "metadata": {
-                        "labels": {
-                            **labels(spec, ENGINE),
-                            "llm-d.ai/inference-serving": "true",
-                            "llm-d.ai/model": spec.preset.model.name,
-                        }
-                    },
-                    "spec": _pod(spec),
-                },
+                "template": _spread(spec, pod_template(spec)),
             },
         },
         timeout_s=derived.workload_budget_s,
         update_timeout_s=derived.rollout_budget_s,
-        after=("engine-service-account",),
+        after=("engine-service-account", *(item.name for item in claim_objects(spec))),
     )
 
 
-def _pod(spec: StackSpec) -> dict[str, Any]:
-    pod: dict[str, Any] = {
-        "serviceAccountName": ENGINE,
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
-        "terminationGracePeriodSeconds": spec.derived.termination_grace_s,
-        "nodeSelector": accelerator_labels(spec),
-        "tolerations": accelerator_tolerations(spec),
-        "securityContext": unprivileged(spec.rows.engine_user.uid),
-        "initContainers": [_await_weights(spec)],
-        "containers": [_container(spec)],
-        "volumes": _volumes(spec),
+def _spread(spec: StackSpec, template: dict[str, Any]) -> dict[str, Any]:
+    """Pods that could share a node are kept apart where there is room."""
+    if spec.derived.replicas == 1:
+        return template
+    apart = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": selector(spec, ENGINE)},
+        "matchLabelKeys": ["pod-template-hash"],
     }
-    if spec.derived.replicas > 1:
-        pod["topologySpreadConstraints"] = [
-            {
-                "maxSkew": 1,
-                "topologyKey": "kubernetes.io/hostname",
-                "whenUnsatisfiable": "ScheduleAnyway",
-                "labelSelector": {"matchLabels": selector(spec, ENGINE)},
-                "matchLabelKeys": ["pod-template-hash"],
-            }
-        ]
-    return pod
-
-
-def _await_weights(spec: StackSpec) -> dict[str, Any]:
-    """A fresh node is schedulable before its weights are there; without this step vLLM would fail and back off."""
-    sets = [argument for s in weight_sets(spec) for argument in (s.path, s.marker)]
-    return {
-        "name": "await-weights",
-        "image": str(spec.images["engine"]),
-        "command": ["/bin/sh", "-c", AWAIT_WEIGHTS, "await-weights", *sets],
-        "resources": {"requests": {"cpu": "50m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
-        "securityContext": confined(),
-        "volumeMounts": [{"name": "weights", "mountPath": MOUNT_PATH, "readOnly": True}],
-    }
-
-
-def _container(spec: StackSpec) -> dict[str, Any]:
-    return {
-        "name": ENGINE,
-        "image": str(spec.images["engine"]),
-        "command": ["vllm", "serve"],
-        "args": engine_arguments(spec),
-        "env": engine_environment(spec),
-        "ports": [{"name": PORT_NAME, "containerPort": spec.derived.engine_port, "protocol": "TCP"}],
-        "startupProbe": {
-            "httpGet": {"path": "/v1/models", "port": PORT_NAME},
-            "periodSeconds": _PROBE_PERIOD_S,
-            "timeoutSeconds": _READINESS_PERIOD_S,
-            "failureThreshold": -(-spec.derived.engine_startup_budget_s // _PROBE_PERIOD_S),
-        },
-        "readinessProbe": {
-            "httpGet": {"path": "/v1/models", "port": PORT_NAME},
-            "periodSeconds": _READINESS_PERIOD_S,
-            "timeoutSeconds": _READINESS_PERIOD_S,
-        },
-        "livenessProbe": {
-            "httpGet": {"path": "/health", "port": PORT_NAME},
-            "periodSeconds": _PROBE_PERIOD_S,
-            "timeoutSeconds": _PROBE_PERIOD_S,
-            "failureThreshold": _FAILURES_BEFORE_RESTART,
-        },
-        "lifecycle": {"preStop": {"sleep": {"seconds": spec.derived.drain_pause_s}}},
-        "resources": _resources(spec),
-        "securityContext": confined(),
-        "volumeMounts": _mounts(spec),
-    }
-
-
-def _resources(spec: StackSpec) -> dict[str, Any]:
-    derived = spec.derived
-    bounded = {
-        "memory": f"{derived.pod_memory_gib}Gi",
-        "ephemeral-storage": f"{derived.pod_ephemeral_gib}Gi",
-        "nvidia.com/gpu": str(derived.gpus_per_pod),
-    }
-    return {"requests": {"cpu": str(derived.pod_cpu), **bounded}, "limits": bounded}
-
-
-def _mounts(spec: StackSpec) -> list[dict[str, Any]]:
-    mounts: list[dict[str, Any]] = [
-        {"name": "weights", "mountPath": MOUNT_PATH, "readOnly": True},
-        {"name": "cache", "mountPath": CACHE_PATH},
-        {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - in the container
-        {"name": "shm", "mountPath": "/dev/shm"},  # noqa: S108 - in the container
-    ]
-    if isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload):
-        mounts.append({"name": "kv-tier", "mountPath": KV_TIER_PATH})
-    return mounts
-
-
-def _volumes(spec: StackSpec) -> list[dict[str, Any]]:
-    """Plain emptyDirs are on the node's local SSD here; their size is bounded by the pod's ephemeral-storage limit."""
-    volumes: list[dict[str, Any]] = [
-        {"name": "weights", "persistentVolumeClaim": {"claimName": claim_name(spec), "readOnly": True}},
-        {"name": "cache", "emptyDir": {}},
-        {"name": "tmp", "emptyDir": {}},
-        {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{spec.derived.shm_gib}Gi"}},
-    ]
-    if isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload):
-        volumes.append({"name": "kv-tier", "emptyDir": {}})
-    return volumes
+    return {**template, "spec": {**template["spec"], "topologySpreadConstraints": [apart]}}
 
 
 def _disruption_budget(spec: StackSpec) -> KubernetesObject:
@@ -207,8 +88,21 @@ def _disruption_budget(spec: StackSpec) -> KubernetesObject:
             "metadata": metadata(spec, ENGINE, component=ENGINE),
             "spec": {
                 "maxUnavailable": 1,
-                "selector": {"matchLabels": selector(spec, ENGINE)},
+                "selector": _every_pod(spec),
                 "unhealthyPodEvictionPolicy": "AlwaysAllow",  # an engine that cannot start must not block a drain
             },
         },
     )
+
+
+def _every_pod(spec: StackSpec) -> dict[str, Any]:
+    """Selector of all pods of all replicas: losing any pod of a group costs the group, so one pod is one replica."""
+    if spec.derived.nodes_per_replica == 1:
+        return {"matchLabels": selector(spec, ENGINE)}
+    labels = selector(spec, ENGINE)
+    component = "app.kubernetes.io/component"
+    del labels[component]
+    return {
+        "matchLabels": labels,
+        "matchExpressions": [{"key": component, "operator": "In", "values": [ENGINE, ENGINE_WORKER]}],
+    }

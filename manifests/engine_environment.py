@@ -6,36 +6,31 @@ Names starting with ``VLLM_`` are checked by the engine itself at start (``--fai
 
 from __future__ import annotations
 
+from typing import Any
+
+from manifests.caches import cache_environment
+from manifests.fabric_claims import transport_environment
+from manifests.vllm_settings import vllm_environment
 from stacks.resolve import StackSpec
 
-__all__ = ["CACHE_PATH", "engine_environment"]
-
-CACHE_PATH = "/cache"
-"""Home of the process and of every compiler's cache."""
+__all__ = ["engine_environment"]
 
 
-def engine_environment(spec: StackSpec) -> list[dict[str, str]]:
+def engine_environment(spec: StackSpec) -> list[dict[str, Any]]:
     """Environment of the engine's container; values are text, as Kubernetes wants them."""
     derived, gpu = spec.derived, spec.rows.hardware.gpu
     values = {
-        "HOME": CACHE_PATH,
-        # torch asks for the user's name and does not find one for every uid.
-        "USER": spec.rows.engine_user.name,
-        "XDG_CACHE_HOME": CACHE_PATH,
-        "HF_HOME": f"{CACHE_PATH}/huggingface",
-        "HF_HUB_OFFLINE": "1",
-        "VLLM_CACHE_ROOT": f"{CACHE_PATH}/vllm",
-        "VLLM_CONFIG_ROOT": f"{CACHE_PATH}/vllm-config",
-        "TORCHINDUCTOR_CACHE_DIR": f"{CACHE_PATH}/inductor",
-        "TRITON_CACHE_DIR": f"{CACHE_PATH}/triton",
-        "CUDA_CACHE_PATH": f"{CACHE_PATH}/cuda",
-        "FLASHINFER_WORKSPACE_BASE": CACHE_PATH,
-        "NUMBA_CACHE_DIR": f"{CACHE_PATH}/numba",
-        "VLLM_NO_USAGE_STATS": "1",
-        "VLLM_ENGINE_READY_TIMEOUT_S": str(derived.engine_startup_budget_s),
+        **cache_environment(spec),
+        **vllm_environment(spec),
         # The proxies must be the ones to close idle connections, or a request may meet a closing one: HTTP 502.
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": str(derived.engine_keep_alive_s),
     }
     if gpu.nccl_p2p_level is not None:
         values["NCCL_P2P_LEVEL"] = gpu.nccl_p2p_level
-    return [{"name": name, "value": value} for name, value in values.items()]
+    values |= transport_environment(spec)
+    written: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in values.items()]
+    if derived.nodes_per_replica > 1:
+        # The leader hands this address to the ranks of other nodes; with several networks vLLM would have to guess it.
+        address = {"fieldRef": {"fieldPath": "status.podIP"}}
+        written.append({"name": "VLLM_HOST_IP", "valueFrom": address})
+    return written

@@ -15,6 +15,7 @@ from stacks.resolve import StackSpec
 
 __all__ = [
     "ENGINE",
+    "ENGINE_WORKER",
     "GATEWAY",
     "ROUTER",
     "WEIGHTS",
@@ -28,6 +29,8 @@ __all__ = [
 ]
 
 ENGINE = "engine"
+ENGINE_WORKER = "engine-worker"
+"""Pods of a replica over several nodes that serve no API; selectors of the component ``engine`` pass them over."""
 ROUTER = "router"
 WEIGHTS = "weights"
 GATEWAY = "gateway"

@@ -11,11 +11,13 @@ __all__ = ["accelerator_labels", "accelerator_tolerations", "system_labels", "sy
 
 
 def accelerator_labels(spec: StackSpec) -> dict[str, str]:
-    """Labels GKE gives the accelerator nodes."""
-    hardware = spec.rows.hardware
+    """Labels GKE gives the accelerator nodes; with those of the accelerator network, where the transport needs it."""
+    hardware, transport = spec.rows.hardware, spec.rows.transport
+    claims = transport is not None and (transport.compute_domain or transport.rdma_device_class is not None)
     return {
         "cloud.google.com/gke-accelerator": hardware.gpu.accelerator_type,
         "node.kubernetes.io/instance-type": hardware.machine_type,
+        **(hardware.fabric.profile_labels if claims else {}),
     }
 
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from manifests.backend_policies import backend_policy, health_check
-from manifests.crd_files import definitions
-from manifests.engine import engine
+from manifests.dynamo import dynamo_objects
+from manifests.fabric import fabric
 from manifests.gateway import gateway, route
-from manifests.inference_pool import inference_pool
+from manifests.llmd import llmd_objects
 from manifests.monitoring import monitoring
 from manifests.namespaces import namespaces
 from manifests.objects import KubernetesObject
-from manifests.router import router
 from manifests.seeding import seeding
 from manifests.weight_volume import weight_volume
 from stacks.resolve import StackSpec
 
 __all__ = ["render"]
+
+_SERVING: dict[str, Callable[[StackSpec], tuple[KubernetesObject, ...]]] = {
+    "llm-d": llmd_objects,
+    "dynamo": dynamo_objects,
+}
+"""By router stack."""
 
 
 def render(spec: StackSpec) -> tuple[KubernetesObject, ...]:
@@ -26,13 +32,11 @@ def render(spec: StackSpec) -> tuple[KubernetesObject, ...]:
     An object comes after everything it names in ``after``. With ``wait: accepted`` none of them is waited for.
     """
     objects = (
+        *fabric(spec),
         *namespaces(spec),
         *seeding(spec),
         *weight_volume(spec),
-        *definitions(),
-        inference_pool(spec),
-        *engine(spec),
-        *router(spec),
+        *_SERVING[spec.preset.serving.router.kind](spec),
         gateway(spec),
         health_check(spec),
         backend_policy(spec),

@@ -76,6 +76,6 @@ def weight_volume(spec: StackSpec) -> tuple[KubernetesObject, ...]:
                     "volumeName": volume_name,
                 },
             },
-            after=("engine-namespace", "volume"),
+            after=(*(() if spec.preset.serving.existing_namespace else ("engine-namespace",)), "volume"),
         ),
     )

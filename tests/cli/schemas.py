@@ -69,7 +69,16 @@ PLAN = _object(
     evidence=_EVIDENCE,
 )
 CHECK = _object(stacks=_list(_object(stack=TEXT, preset=_or_null("string"), problems=_PROBLEMS)))
-RENDER = _object(stack=TEXT, folder=TEXT, changed=TEXTS, unchanged=TEXTS, removed=TEXTS)
+_RELEASE = _object(
+    file=TEXT,
+    release=TEXT,
+    namespace=TEXT,
+    chart=TEXT,
+    repository=_or_null("string"),
+    version=TEXT,
+    values={"type": "object"},
+)
+RENDER = _object(stack=TEXT, folder=TEXT, changed=TEXTS, unchanged=TEXTS, removed=TEXTS, releases=_list(_RELEASE))
 LOCK = _object(
     images=_list(
         _object(

@@ -42,6 +42,21 @@ def test_every_file_is_one_kubernetes_object_and_nothing_else(tmp_path: Path) ->
     assert all({"apiVersion", "kind", "metadata"} <= set(each[0]) for each in objects)
 
 
+def test_a_release_has_a_file_of_its_own_and_json_tells_the_same(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    told = run("render", "a4x-max-llmd", "--out", str(out), "--json").json()["releases"]
+    assert [release["file"] for release in told] == sorted(path.name for path in out.glob("*.helm.yaml"))
+    for release in told:
+        text = (out / release["file"]).read_text()
+        assert f"helm upgrade --install {release['release']} {release['chart']} " in text.partition("\n")[0]
+        read = yaml.safe_load(text)
+        assert {"repository": None, **read} == {key: value for key, value in release.items() if key != "file"}
+
+
+def test_a_stack_without_charts_tells_of_none(tmp_path: Path) -> None:
+    assert run("render", "small-l4", "--out", str(tmp_path / "out"), "--json").json()["releases"] == []
+
+
 def test_notes_about_the_stack_go_to_stderr(tmp_path: Path) -> None:
     ran = run("render", "g4", "--out", str(tmp_path / "out"))
     assert "note[placeholder-project]" in ran.stderr

@@ -23,6 +23,7 @@ PRESETS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "g4-llmd-multi": ("g4-llmd-multi", {}, []),
     "g4-llmd-nvfp4": ("g4-llmd-nvfp4", {}, ["precision:nvfp4"]),
     "small-l4": ("small-l4", {}, []),
+    "a4x-max-llmd": ("a4x-max-llmd", {}, []),
 }
 """Stack by name: preset, overrides, accepted features. These have golden files."""
 
@@ -60,8 +61,21 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         [],
     ),
     "accepted": ("g4-llmd-multi", {"serving": {"wait": "accepted"}}, []),
+    "accepted-groups": ("a4x-max-llmd", {"serving": {"wait": "accepted"}}, []),
+    "one-group": ("a4x-max-llmd", {"serving": {"shape": {"replicas": 1}}}, []),
+    "rdma": ("a4x-max-llmd", {"serving": {"transport": {"name": "nvlink+rdma"}}}, ["transport:nvlink+rdma"]),
+    "one-node-nvlink": (
+        "a4x-max-llmd",
+        {"serving": {"shape": {"tensor_parallel": 4}, "context_tokens": 131_072, "engine": {"max_sequences": 16}}},
+        ["parallelism:tp4"],
+    ),
+    "existing-namespace": ("g4-llmd", {"serving": {"existing_namespace": True}}, []),
 }
 """All of them, by name."""
+
+
+RESERVATION = "projects/your-project-id/reservations/r/reservationBlocks/b/reservationSubBlocks/s"
+"""Of stacks whose nodes come from one."""
 
 
 @cache
@@ -76,4 +90,6 @@ def spec_of(case: str) -> StackSpec:
         "beamline:overrides": json.dumps(overrides),
         "beamline:accept_unverified": json.dumps(accepted),
     }
+    if preset.startswith("a4x"):
+        config["beamline:reservation"] = RESERVATION
     return resolve("test", config, where=f"case {case}", applying=False)

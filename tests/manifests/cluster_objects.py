@@ -17,7 +17,13 @@ Body = dict[str, Any]
 
 
 class Objects(list[Body]):
-    """The bodies of one stack; may be changed freely."""
+    """The bodies of one stack; may be changed freely.
+
+    ``there_before`` are namespaces the stack does not make; ``capabilities`` what its transport lets an engine add.
+    """
+
+    there_before: frozenset[str] = frozenset({"kube-system"})
+    capabilities: frozenset[str] = frozenset()
 
     def kind(self, kind: str) -> list[Body]:
         return [body for body in self if body["kind"] == kind]
@@ -30,7 +36,9 @@ class Objects(list[Body]):
         return {b["metadata"]["name"] for b in self.kind(kind) if b["metadata"].get("namespace") == namespace}
 
     def workloads(self) -> list[Body]:
-        return [*self.kind("Deployment"), *self.kind("DaemonSet")]
+        """Everything with a pod template at ``spec.template``; a group's leaders and workers are two of them."""
+        groups = [pods for body in self.kind("LeaderWorkerSet") for pods in _of_group(body)]
+        return [*self.kind("Deployment"), *self.kind("DaemonSet"), *groups]
 
     def pod(self, name: str) -> Body:
         """Pod spec of the workload of this name."""
@@ -41,17 +49,39 @@ class Objects(list[Body]):
         """First container of the workload of this name."""
         return self.pod(name)["containers"][0]
 
-    def containers(self) -> Iterator[tuple[str, Body, Body]]:
-        """Workload's name, pod spec and container, init containers included."""
-        for workload in self.workloads():
+    def engine_names(self) -> list[str]:
+        """Workloads that run ranks: the engine, and the workers of its groups."""
+        return [w["metadata"]["name"] for w in self.workloads() if w["metadata"]["name"] in ("engine", "engine-worker")]
+
+    def engines(self) -> list[Body]:
+        """Their containers."""
+        return [self.container(name) for name in self.engine_names()]
+
+    def containers(self, *workloads: Body) -> Iterator[tuple[str, Body, Body]]:
+        """Workload's name, pod spec and container, init containers included; of all workloads or of these."""
+        for workload in workloads or self.workloads():
             pod = workload["spec"]["template"]["spec"]
             for container in [*pod.get("initContainers", []), *pod["containers"]]:
                 yield workload["metadata"]["name"], pod, container
 
 
+def _of_group(body: Body) -> Iterator[Body]:
+    """Leaders under the set's own name, workers under ``<name>-worker``; the templates are the set's, not copies."""
+    metadata, template = body["metadata"], body["spec"]["leaderWorkerTemplate"]
+    yield {"kind": body["kind"], "metadata": metadata, "spec": {"template": template["leaderTemplate"]}}
+    worker = {**metadata, "name": f"{metadata['name']}-worker"}
+    yield {"kind": body["kind"], "metadata": worker, "spec": {"template": template["workerTemplate"]}}
+
+
 def objects_of(case: str) -> Objects:
     """Render one case; a copy for each call."""
-    return Objects(copy.deepcopy(dict(item.body)) for item in render(spec_of(case)))
+    spec = spec_of(case)
+    objects = Objects(copy.deepcopy(dict(item.body)) for item in render(spec))
+    if spec.preset.serving.existing_namespace:
+        objects.there_before |= {spec.preset.serving.namespace}
+    if spec.rows.transport:
+        objects.capabilities = frozenset(spec.rows.transport.capabilities)
+    return objects
 
 
 def flag(container: Body, name: str) -> Any:

@@ -12,11 +12,13 @@ from typing import Any
 from .cluster_objects import Body, Objects, flag
 
 __all__ = [
+    "claims_agree",
     "engine_ports_agree",
     "gpus_are_ranks",
-    "host_paths_stay_in_the_privileged_namespace",
+    "groups_are_one_replica",
     "mounts_and_volumes_match",
     "names_are_known",
+    "namespaces_are_as_strict_as_can_be",
     "no_shell_syntax_without_shell",
     "pods_are_restricted",
     "router_ports_agree",
@@ -82,25 +84,34 @@ def router_ports_agree(objects: Objects) -> Iterator[str]:
         yield f"network policy opens {sorted(open_ports)}, the picker listens on {sorted(ports.values())}"
 
 
-def _selectors(objects: Objects) -> Iterator[tuple[str, Body]]:
+def _selectors(objects: Objects) -> Iterator[tuple[str, str, Body]]:
     for body in objects:
-        spec, kind = body.get("spec", {}), body["kind"]
-        who = f"{kind}/{body['metadata']['name']}"
+        spec, kind, name = body.get("spec", {}), body["kind"], body["metadata"]["name"]
         if kind in ("Deployment", "DaemonSet", "PodDisruptionBudget", "InferencePool", "PodMonitoring"):
-            yield who, spec["selector"]["matchLabels"]
+            yield kind, name, spec["selector"]
         elif kind == "Service":
-            yield who, spec["selector"]
+            yield kind, name, {"matchLabels": spec["selector"]}
         elif kind == "NetworkPolicy":
-            yield who, spec["podSelector"]["matchLabels"]
+            yield kind, name, spec["podSelector"]
+    for workload in objects.workloads():
+        terms = workload["spec"]["template"]["spec"].get("affinity", {}).get("podAffinity", {})
+        for term in terms.get("requiredDuringSchedulingIgnoredDuringExecution", []):
+            yield "affinity", workload["metadata"]["name"], term["labelSelector"]
+
+
+def _takes(selector: Body, labels: dict[str, str]) -> bool:
+    values = [labels.get(e["key"]) in e["values"] for e in selector.get("matchExpressions", [])]
+    return selector.get("matchLabels", {}).items() <= labels.items() and all(values)
 
 
 def selectors_find_pods(objects: Objects) -> Iterator[str]:
-    """Every selector finds the pods of exactly one workload."""
+    """Every selector finds the pods of exactly one workload, without a group's workers; a budget has both."""
     pods = {w["metadata"]["name"]: w["spec"]["template"]["metadata"]["labels"] for w in objects.workloads()}
-    for who, wanted in _selectors(objects):
-        found = [name for name, labels in pods.items() if wanted.items() <= labels.items()]
-        if len(found) != 1:
-            yield f"{who} selects the pods of {found or 'no workload'}"
+    for kind, name, selector in _selectors(objects):
+        found = [pod for pod, labels in pods.items() if _takes(selector, labels)]
+        group = [pod for pod in pods if pod in (name, f"{name}-worker")]
+        if found != group if kind == "PodDisruptionBudget" else len(found) != 1:
+            yield f"{kind}/{name} selects the pods of {found or 'no workload'}"
 
 
 Reference = tuple[str, str | None, str]
@@ -116,13 +127,15 @@ def _volume_references(volume: Body, namespace: str) -> Iterator[Reference]:
         yield "SecretProviderClass", namespace, volume["csi"]["volumeAttributes"]["secretProviderClass"]
 
 
+def _pod_references(pod: Body, namespace: str) -> Iterator[Reference]:
+    if "serviceAccountName" in pod:
+        yield "ServiceAccount", namespace, pod["serviceAccountName"]
+    for volume in pod["volumes"]:
+        yield from _volume_references(volume, namespace)
+
+
 def _spec_references(kind: str, spec: Body, namespace: str | None) -> Iterator[Reference]:
     match kind:
-        case "Deployment" | "DaemonSet":
-            pod = spec["template"]["spec"]
-            yield "ServiceAccount", namespace, pod["serviceAccountName"]
-            for volume in pod["volumes"]:
-                yield from _volume_references(volume, str(namespace))
         case "PersistentVolumeClaim":
             yield "PersistentVolume", None, spec["volumeName"]
         case "PersistentVolume":
@@ -139,13 +152,17 @@ def _spec_references(kind: str, spec: Body, namespace: str | None) -> Iterator[R
 def _references(objects: Objects) -> Iterator[tuple[str, Reference]]:
     for body in objects:
         kind, namespace = body["kind"], body["metadata"].get("namespace")
-        if namespace:
+        if namespace and namespace not in objects.there_before:
             yield kind, ("Namespace", None, namespace)
         if kind == "RoleBinding":
             yield kind, ("Role", namespace, body["roleRef"]["name"])
             yield kind, ("ServiceAccount", body["subjects"][0]["namespace"], body["subjects"][0]["name"])
         for reference in _spec_references(kind, body.get("spec", {}), namespace):
             yield kind, reference
+    for workload in objects.workloads():
+        metadata = workload["metadata"]
+        for reference in _pod_references(workload["spec"]["template"]["spec"], metadata["namespace"]):
+            yield metadata["name"], reference
     router = objects.container("router")
     yield "router", ("InferencePool", flag(router, "pool-namespace"), flag(router, "pool-name"))
 
@@ -169,27 +186,71 @@ def timeouts_are_ordered(objects: Objects) -> Iterator[str]:
         yield f"grace period {grace} s, but pause and drain take {pause + drain} s"
     if policy["connectionDraining"]["drainingTimeoutSec"] < min(3600, pause + drain):
         yield "the load balancer drops connections of an engine that still drains"
-    environment = {e["name"]: e["value"] for e in engine["env"]}
+    environment = {e["name"]: e.get("value") for e in engine["env"]}
     if int(environment["VLLM_HTTP_TIMEOUT_KEEP_ALIVE"]) <= 600:
         yield "the engine closes idle connections before Google's proxies do"
     probe = engine["startupProbe"]
     budget = probe["periodSeconds"] * probe["failureThreshold"]
-    deadline = objects.one("Deployment", "engine")["spec"]["progressDeadlineSeconds"]
-    if deadline < budget + grace:
-        yield f"progress deadline {deadline} s, but the old pod may take {grace} s and the new one {budget} s"
+    for deployment in (d for d in objects.kind("Deployment") if d["metadata"]["name"] == "engine"):
+        deadline = deployment["spec"]["progressDeadlineSeconds"]
+        if deadline < budget + grace:
+            yield f"progress deadline {deadline} s, but the old pod may take {grace} s and the new one {budget} s"
     if int(environment["VLLM_ENGINE_READY_TIMEOUT_S"]) > budget:
         yield "the engine waits for itself longer than the startup probe does"
 
 
 def gpus_are_ranks(objects: Objects) -> Iterator[str]:
-    """As many GPUs as vLLM starts ranks."""
-    engine = objects.container("engine")
-    yield from _agree(
-        "GPUs",
-        limit=engine["resources"]["limits"]["nvidia.com/gpu"],
-        request=engine["resources"]["requests"]["nvidia.com/gpu"],
-        tensor_parallel=flag(engine, "tensor-parallel-size"),
-    )
+    """As many GPUs as vLLM starts ranks, over all pods of a replica."""
+    for engine in objects.engines():
+        pods = int(flag(engine, "nnodes") or 1)
+        yield from _agree(
+            "GPUs",
+            limit=pods * int(engine["resources"]["limits"]["nvidia.com/gpu"]),
+            request=pods * int(engine["resources"]["requests"]["nvidia.com/gpu"]),
+            tensor_parallel=flag(engine, "tensor-parallel-size"),
+        )
+
+
+_OF_API = ("ports", "startupProbe", "readinessProbe", "livenessProbe", "lifecycle")
+
+
+def groups_are_one_replica(objects: Objects) -> Iterator[str]:
+    """A group has as many pods as vLLM expects, which start alike, meet at the leader, and serve at one place."""
+    for body in objects.kind("LeaderWorkerSet"):
+        group = body["spec"]["leaderWorkerTemplate"]
+        leader, worker = (c for c in objects.engines())
+        yield from _agree("pods of a replica", group=group["size"], nnodes=flag(leader, "nnodes"))
+        if [*leader["args"], "--headless"] != worker["args"]:
+            yield "leader and worker differ in more than --headless"
+        ours = {"node-rank": "$(LWS_WORKER_INDEX)", "master-addr": "$(LWS_LEADER_ADDRESS)"}
+        for name, variable in ours.items():
+            if flag(leader, name) != variable:
+                yield f"--{name} is {flag(leader, name)}, LeaderWorkerSet says it in {variable}"
+        yield from (f"a worker has {key}, and no API" for key in _OF_API if key in worker)
+        if {k: v for k, v in leader.items() if k not in ("args", *_OF_API)} != {
+            k: v for k, v in worker.items() if k != "args"
+        }:
+            yield "leader and worker are not the same container"
+        if group["restartPolicy"] != "RecreateGroupOnPodRestart":
+            yield "a rank that restarts alone cannot join its group"
+
+
+def _claim_templates(objects: Objects) -> set[str]:
+    made = {d["spec"]["channel"]["resourceClaimTemplate"]["name"] for d in objects.kind("ComputeDomain")}
+    return made | {t["metadata"]["name"] for t in objects.kind("ResourceClaimTemplate")}
+
+
+def claims_agree(objects: Objects) -> Iterator[str]:
+    """Every engine pod claims all there is to claim, and its container uses what its pod claims."""
+    templates = _claim_templates(objects)
+    for name in objects.engine_names():
+        pod = objects.pod(name)
+        claimed = {c["name"]: c["resourceClaimTemplateName"] for c in pod.get("resourceClaims", [])}
+        used = {c["name"] for c in pod["containers"][0]["resources"].get("claims", [])}
+        if set(claimed.values()) != templates:
+            yield f"{name} claims {sorted(claimed.values())}, there are {sorted(templates)}"
+        if used != set(claimed):
+            yield f"{name}: its pod claims {sorted(claimed)}, its container uses {sorted(used)}"
 
 
 def weights_agree(objects: Objects) -> Iterator[str]:
@@ -244,36 +305,57 @@ def mounts_and_volumes_match(objects: Objects) -> Iterator[str]:
     for who, _, container in objects.containers():
         writable = [m["mountPath"] for m in container["volumeMounts"] if not m.get("readOnly")]
         for entry in container.get("env", []):
-            value = entry.get("value", "")
-            if re.search(r"(HOME|_CACHE|CACHE_|_ROOT|_BASE)", entry["name"]) and not value.startswith(tuple(writable)):
-                yield f"{who}: {entry['name']}={value} is on no writable volume"
+            name, value = entry["name"], entry.get("value", "")
+            if name.startswith("UCX_"):  # UCX_MEMTYPE_CACHE is a switch
+                continue
+            if re.search(r"(HOME|_CACHE|CACHE_|_ROOT|_BASE)", name) and not value.startswith(tuple(writable)):
+                yield f"{who}: {name}={value} is on no writable volume"
 
 
-def host_paths_stay_in_the_privileged_namespace(objects: Objects) -> Iterator[str]:
-    """The privileged level is for hostPath alone; the engine's namespace is restricted."""
-    level = "pod-security.kubernetes.io/enforce"
-    levels = {n["metadata"]["name"]: n["metadata"]["labels"][level] for n in objects.kind("Namespace")}
+def _level_needed(objects: Objects, workload: Body) -> str:
+    pod = workload["spec"]["template"]["spec"]
+    added = {c for _, _, container in objects.containers(workload) for c in _added(container)}
+    return "privileged" if added or any("hostPath" in v for v in pod["volumes"]) else "restricted"
+
+
+def _added(container: Body) -> list[str]:
+    found: list[str] = container["securityContext"].get("capabilities", {}).get("add", [])
+    return found
+
+
+def namespaces_are_as_strict_as_can_be(objects: Objects) -> Iterator[str]:
+    """Privileged is for pods with a hostPath or a capability, and only their namespace has that level."""
+    key = "pod-security.kubernetes.io/enforce"
+    levels = {n["metadata"]["name"]: n["metadata"]["labels"][key] for n in objects.kind("Namespace")}
+    needed: dict[str, set[str]] = {}
     for workload in objects.workloads():
-        who, namespace = workload["metadata"]["name"], workload["metadata"]["namespace"]
-        host = any("hostPath" in v for v in workload["spec"]["template"]["spec"]["volumes"])
-        wanted = "privileged" if host else "restricted"
+        needed.setdefault(workload["metadata"]["namespace"], set()).add(_level_needed(objects, workload))
+    for namespace in needed.keys() - objects.there_before:
+        wanted = "privileged" if "privileged" in needed[namespace] else "restricted"
         if levels[namespace] != wanted:
-            yield f"{who} runs at level {levels[namespace]} where {wanted} would do"
+            yield f"{namespace} has level {levels[namespace]} where its pods need {wanted}"
+
+
+_NODE_AGENTS = ("asapd-lite",)
+"""Workloads that configure the node itself, in the namespace for such."""
 
 
 def pods_are_restricted(objects: Objects) -> Iterator[str]:
-    """No capability, no escalation, no writable root; a token only where the API is called."""
+    """No escalation, no writable root, no capability the transport does not ask for; a token only for API calls."""
     for who, pod, container in objects.containers():
-        context = container["securityContext"]
-        if context != {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": True,
-        }:
-            yield f"{who}/{container['name']} is not confined: {context}"
         if pod["automountServiceAccountToken"] != (who == "router"):
             yield f"{who}: token mounted is {pod['automountServiceAccountToken']}"
-        if who != "seeding" and not pod["securityContext"].get("runAsNonRoot"):
+        if who in _NODE_AGENTS:
+            continue
+        added = sorted(objects.capabilities) if container["name"] == "engine" else []
+        if container["securityContext"] != {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"], **({"add": added} if added else {})},
+            "readOnlyRootFilesystem": True,
+        }:
+            yield f"{who}/{container['name']} is not confined: {container['securityContext']}"
+        root = who == "seeding" or (objects.capabilities and who in objects.engine_names())
+        if not root and not pod["securityContext"].get("runAsNonRoot"):
             yield f"{who} may run as root"
 
 
@@ -287,7 +369,7 @@ def service_links_are_off(objects: Objects) -> Iterator[str]:
 def no_shell_syntax_without_shell(objects: Objects) -> Iterator[str]:
     """``$NAME`` in an argument stays a name unless a shell reads it (ai-dynamo/dynamo#8369)."""
     for who, _, container in objects.containers():
-        if container.get("command", [])[:2] == ["/bin/sh", "-c"]:
+        if container.get("command", [])[:2] in (["/bin/sh", "-c"], ["/bin/bash", "-c"]):
             continue
         for argument in [*container.get("command", []), *container.get("args", [])]:
             if re.search(r"\$\{?[A-Za-z_]", argument):

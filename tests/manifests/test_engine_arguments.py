@@ -64,6 +64,35 @@ def test_a_feature_adds_its_flag_and_no_other(case: str) -> None:
     assert {a.replace(f"/weights/{drafters[-1]}", "DRAFTER") for a in added} == CHANGES[case]
 
 
+GROUP = {
+    "--distributed-executor-backend=mp",
+    "--nnodes=2",
+    "--node-rank=$(LWS_WORKER_INDEX)",
+    "--master-addr=$(LWS_LEADER_ADDRESS)",
+}
+
+
+def test_a_replica_over_two_nodes_is_told_how_its_pods_meet() -> None:
+    assert set(arguments("a4x-max-llmd")) >= GROUP
+    assert not any(a.startswith(("--nnodes", "--node-rank", "--headless")) for a in arguments("one-node-nvlink"))
+
+
+def test_only_pods_without_an_api_are_headless() -> None:
+    workers = objects_of("a4x-max-llmd").container("engine-worker")["args"]
+    assert set(workers) - set(arguments("a4x-max-llmd")) == {"--headless"}
+
+
+def test_the_transports_environment_is_every_engines() -> None:
+    """Replicas of one node too: a drafter, or a later shape, must not find another NCCL."""
+    for name in ("engine", "engine-worker"):
+        values = {e["name"]: e.get("value") for e in objects_of("a4x-max-llmd").container(name)["env"]}
+        assert (values["NCCL_MNNVL_ENABLE"], values["UCX_TLS"]) == ("1", "cuda_copy,cuda_ipc,tcp")
+    single = {e["name"] for e in objects_of("one-node-nvlink").container("engine")["env"]}
+    assert "NCCL_MNNVL_ENABLE" in single
+    assert "VLLM_HOST_IP" not in single
+    assert "UCX_TLS" not in {e["name"] for e in objects_of("g4-llmd").container("engine")["env"]}
+
+
 def test_json_has_sorted_keys_and_no_spaces() -> None:
     """Otherwise the same intent could give other bytes, and a rollout."""
     for case in ("g4-llmd", "local-ssd-tier", "drafter-from-bucket"):

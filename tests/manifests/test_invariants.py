@@ -29,6 +29,12 @@ def swap(arguments: list[str], name: str, value: str) -> None:
     arguments[place] = f"--{name}={value}"
 
 
+def swap_in_all(objects: Objects, name: str, value: str) -> None:
+    """Give a flag of every engine container another value."""
+    for container in objects.engines():
+        swap(container["args"], name, value)
+
+
 def drop(objects: Objects, kind: str, name: str) -> None:
     objects.remove(objects.one(kind, name))
 
@@ -174,12 +180,12 @@ BROKEN: dict[str, tuple[str, str, Callable[[Objects], None]]] = {
         lambda o: environment(engine(o), "HF_HOME", "/root/.cache"),
     ),
     "engine reads the node's folder directly": (
-        "host_paths_stay_in_the_privileged_namespace",
+        "namespaces_are_as_strict_as_can_be",
         "g4-llmd",
         lambda o: put(o.pod("engine")["volumes"], 0, {"name": "weights", "hostPath": {"path": "/mnt"}}),
     ),
     "engine's namespace too lax": (
-        "host_paths_stay_in_the_privileged_namespace",
+        "namespaces_are_as_strict_as_can_be",
         "g4-llmd",
         lambda o: put(o.kind("Namespace")[0]["metadata"]["labels"], "pod-security.kubernetes.io/enforce", "privileged"),
     ),
@@ -197,6 +203,83 @@ BROKEN: dict[str, tuple[str, str, Callable[[Objects], None]]] = {
         "service_links_are_off",
         "g4-llmd",
         lambda o: o.pod("engine").pop("enableServiceLinks"),
+    ),
+    "pool selects workers, which serve nothing": (
+        "selectors_find_pods",
+        "a4x-max-llmd",
+        lambda o: put(
+            o.one("InferencePool", "engine")["spec"]["selector"], "matchLabels", {"app.kubernetes.io/instance": "test"}
+        ),
+    ),
+    "disruption budget forgets workers": (
+        "selectors_find_pods",
+        "a4x-max-llmd",
+        lambda o: o.one("PodDisruptionBudget", "engine")["spec"]["selector"]["matchExpressions"][0]["values"].pop(),
+    ),
+    "a pod too many in a group": (
+        "groups_are_one_replica",
+        "a4x-max-llmd",
+        lambda o: put(o.one("LeaderWorkerSet", "engine")["spec"]["leaderWorkerTemplate"], "size", 3),
+    ),
+    "worker serves too": (
+        "groups_are_one_replica",
+        "a4x-max-llmd",
+        lambda o: o.container("engine-worker")["args"].remove("--headless"),
+    ),
+    "worker is probed": (
+        "groups_are_one_replica",
+        "a4x-max-llmd",
+        lambda o: put(o.container("engine-worker"), "readinessProbe", engine(o)["readinessProbe"]),
+    ),
+    "every pod is the first": (
+        "groups_are_one_replica",
+        "a4x-max-llmd",
+        lambda o: swap_in_all(o, "node-rank", "0"),
+    ),
+    "worker loads another revision": (
+        "groups_are_one_replica",
+        "a4x-max-llmd",
+        lambda o: put(o.container("engine-worker")["args"], 0, "/weights/beam-bf16-0123456789"),
+    ),
+    "worker has less memory": (
+        "groups_are_one_replica",
+        "a4x-max-llmd",
+        lambda o: put(o.container("engine-worker")["resources"]["limits"], "memory", "1Gi"),
+    ),
+    "a rank restarts alone": (
+        "groups_are_one_replica",
+        "a4x-max-llmd",
+        lambda o: put(o.one("LeaderWorkerSet", "engine")["spec"]["leaderWorkerTemplate"], "restartPolicy", "None"),
+    ),
+    "half of a group's GPUs used": (
+        "gpus_are_ranks",
+        "a4x-max-llmd",
+        lambda o: swap_in_all(o, "tensor-parallel-size", "4"),
+    ),
+    "worker claims no channel": (
+        "claims_agree",
+        "a4x-max-llmd",
+        lambda o: o.pod("engine-worker").pop("resourceClaims"),
+    ),
+    "claim of the pod that its container does not use": (
+        "claims_agree",
+        "rdma",
+        lambda o: engine(o)["resources"]["claims"].pop(),
+    ),
+    "claim template of another name": (
+        "claims_agree",
+        "rdma",
+        lambda o: put(o.one("ResourceClaimTemplate", "rdma")["metadata"], "name", "mrdma"),
+    ),
+    "namespace too strict for the transport's capability": (
+        "namespaces_are_as_strict_as_can_be",
+        "rdma",
+        lambda o: put(o.kind("Namespace")[1]["metadata"]["labels"], "pod-security.kubernetes.io/enforce", "baseline"),
+    ),
+    "a capability more than the transport asks for": (
+        "pods_are_restricted",
+        "rdma",
+        lambda o: engine(o)["securityContext"]["capabilities"]["add"].append("SYS_ADMIN"),
     ),
     "variable nobody expands": (
         "no_shell_syntax_without_shell",

@@ -21,6 +21,7 @@ BUILT_IN = {
     "networking.k8s.io",
     "policy",
     "rbac.authorization.k8s.io",
+    "resource.k8s.io",
 }
 """API groups that kubernetes-validate judges."""
 
@@ -58,6 +59,17 @@ WRONG = {
     "unknown field of a custom resource": ("InferencePool", ("spec", "extensionRef"), {}),
     "duration without its unit": ("PodMonitoring", ("spec", "endpoints"), [{"port": "http", "interval": "15"}]),
     "value outside the enum": ("InferencePool", ("spec", "endpointPickerRef", "failureMode"), "FailClosed"),
+    "misspelt field of a group": (
+        "LeaderWorkerSet",
+        ("spec", "leaderWorkerTemplate", "restartPolicies"),
+        "RecreateGroupOnPodRestart",
+    ),
+    "misspelt field of a group's pods": (
+        "LeaderWorkerSet",
+        ("spec", "leaderWorkerTemplate", "workerTemplate", "spec", "resourceClaim"),
+        [],
+    ),
+    "unknown allocation of channels": ("ComputeDomain", ("spec", "channel", "allocationMode"), "Both"),
     "missing target": ("GCPBackendPolicy", ("spec", "targetRef"), {"kind": "InferencePool", "name": "engine"}),
 }
 
@@ -65,7 +77,8 @@ WRONG = {
 @pytest.mark.parametrize("mistake", WRONG)
 def test_a_mistake_is_found(mistake: str) -> None:
     kind, path, value = WRONG[mistake]
-    body = copy.deepcopy(next(dict(o.body) for o in render(spec_of("g4-llmd")) if o.body["kind"] == kind))
+    everything = [o.body for case in ("g4-llmd", "a4x-max-llmd") for o in render(spec_of(case))]
+    body = copy.deepcopy(next(dict(b) for b in everything if b["kind"] == kind))
     place = body
     for key in path[:-1]:
         place = place[key]

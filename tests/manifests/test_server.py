@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from beamline.crds import installed_by_gke
+from beamline.crds import installed_by_charts, installed_by_gke
 from beamline.sandbox import control_plane
 from beamline.sandbox.components import TOOLS
 from beamline.sandbox.home import Home, Record
 from manifests import render
+from manifests.rendering import document
 from stacks.resolve import StackSpec
 
 from .cases import CASES, spec_of
@@ -41,7 +41,7 @@ class Kubectl:
 
     def apply(self, bodies: list[Any], *options: str) -> str:
         """Apply and return warnings."""
-        text = yaml.safe_dump_all(bodies)
+        text = "---\n".join(map(document, bodies))
         return self("apply", "--server-side", "--validate=strict", *options, "-f", "-", given=text).stderr
 
     def items(self, kind: str, namespace: str) -> list[Any]:
@@ -51,13 +51,14 @@ class Kubectl:
 
 @pytest.fixture(scope="module")
 def kubectl(tools: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
-    """Start a control plane that knows GKE's kinds and has the case's nodes."""
+    """Start a control plane that knows the kinds of GKE and of charts, and has the case's nodes."""
     home = Home("manifests", tmp_path_factory.mktemp("cluster"))
     try:
         control_plane.ensure_running(home, Record(home.name), {name: tools(name) for name in TOOLS})
         kubectl = Kubectl(tools("kubectl"), home.kubeconfig)
-        kubectl.apply([d.manifest for d in installed_by_gke()])
-        names = [d.name for d in installed_by_gke()]
+        brought = [*installed_by_gke(), *installed_by_charts()]
+        kubectl.apply([d.manifest for d in brought])
+        names = [d.name for d in brought]
         kubectl("wait", "--for=condition=Established", *(f"crd/{name}" for name in names))
         for node in nodes(spec_of(CASE)):
             kubectl("create", "-f", "-", given=json.dumps(node))

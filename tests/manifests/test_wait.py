@@ -35,6 +35,13 @@ def test_ready_waits_for_workloads_gateway_and_monitoring_within_their_budgets()
     assert all(o.await_ready for o in render(spec_of("g4-llmd-multi")))
 
 
+def test_groups_are_waited_for_until_all_are_available() -> None:
+    derived = spec_of("a4x-max-llmd").derived
+    found = waits(render(spec_of("a4x-max-llmd")))
+    assert found["serving/engine"] == (derived.workload_budget_s, derived.rollout_budget_s, ("condition=Available",))
+    assert waits(render(spec_of("accepted-groups"))) == {}
+
+
 def test_accepted_waits_for_nothing_and_changes_no_object() -> None:
     accepted, ready = render(spec_of("accepted")), render(spec_of("g4-llmd-multi"))
     assert waits(accepted) == {}

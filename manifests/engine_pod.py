@@ -1,0 +1,150 @@
+"""The pod of a vLLM engine, the same under a Deployment and a LeaderWorkerSet.
+
+- A pod that is told to go first waits, so that load balancers hear of it, then finishes its requests
+  (``--shutdown-timeout``); the grace period covers both.
+- The pod meets Pod Security's ``restricted`` level: the image's unprivileged user, no capability, no privilege
+  escalation, read-only root; except where the transport asks for a capability (see ``manifests.pod_security``).
+  Weights are read from the node through a claim (see ``manifests.weight_volume``).
+- Service links are off: Kubernetes would otherwise set a variable for every Service of the namespace, and vLLM reads
+  some of these names (a Service called ``vllm`` sets VLLM_PORT to a URL).
+- The engine never calls the Kubernetes API, so it gets no token.
+- No CPU limit: throttling the API server's process would delay every token. Memory, storage and GPUs are limited.
+- Of a replica over several nodes only the first pod serves. The others have no port, so no probe: their process ends
+  when a rank fails, and its group with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from manifests.await_weights import await_weights
+from manifests.caches import CACHE_PATH
+from manifests.engine_arguments import engine_arguments
+from manifests.engine_environment import engine_environment
+from manifests.fabric_claims import container_claims, pod_affinity, pod_claims
+from manifests.naming import ENGINE, ENGINE_WORKER, labels
+from manifests.placement import accelerator_labels, accelerator_tolerations
+from manifests.pod_security import confined, runs_as
+from manifests.vllm_settings import KV_TIER_PATH
+from manifests.weight_sets import MOUNT_PATH
+from manifests.weight_volume import claim_name
+from stacks.resolve import StackSpec
+from stacks.spec import LocalSsdOffload
+
+__all__ = ["PORT_NAME", "engine_pod", "pod_template"]
+
+PORT_NAME = "http"
+_PROBE_PERIOD_S = 10
+_READINESS_PERIOD_S = 5
+_FAILURES_BEFORE_RESTART = 6
+"""A restart costs the whole startup budget, and a very long prompt can hold the server up for seconds; a dead engine
+answers 503 at once and is restarted after a minute."""
+
+
+def pod_template(spec: StackSpec, *, serves: bool = True) -> dict[str, Any]:
+    """Template of the pods that serve the API, or of those that only run ranks for one that does."""
+    if not serves:
+        return {"metadata": {"labels": labels(spec, ENGINE_WORKER)}, "spec": engine_pod(spec, serves=False)}
+    own = {"llm-d.ai/inference-serving": "true", "llm-d.ai/model": spec.preset.model.name}
+    return {"metadata": {"labels": {**labels(spec, ENGINE), **own}}, "spec": engine_pod(spec)}
+
+
+def engine_pod(spec: StackSpec, *, serves: bool = True) -> dict[str, Any]:
+    """Spec of one engine pod."""
+    claims, affinity = pod_claims(spec), pod_affinity(spec)
+    return {
+        "serviceAccountName": ENGINE,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        **({"terminationGracePeriodSeconds": spec.derived.termination_grace_s} if serves else {}),
+        "nodeSelector": accelerator_labels(spec),
+        "tolerations": accelerator_tolerations(spec),
+        **({"affinity": affinity} if affinity else {}),
+        "securityContext": runs_as(spec.rows.engine_user.uid, _capabilities(spec)),
+        **({"resourceClaims": claims} if claims else {}),
+        "initContainers": [await_weights(spec)],
+        "containers": [_container(spec, serves=serves)],
+        "volumes": _volumes(spec),
+    }
+
+
+def _capabilities(spec: StackSpec) -> list[str]:
+    return spec.rows.transport.capabilities if spec.rows.transport else []
+
+
+def _container(spec: StackSpec, *, serves: bool) -> dict[str, Any]:
+    return {
+        "name": ENGINE,
+        "image": str(spec.images["engine"]),
+        "command": ["vllm", "serve"],
+        "args": engine_arguments(spec, serves=serves),
+        "env": engine_environment(spec),
+        **(_serving(spec) if serves else {}),
+        "resources": _resources(spec),
+        "securityContext": confined(_capabilities(spec)),
+        "volumeMounts": _mounts(spec),
+    }
+
+
+def _serving(spec: StackSpec) -> dict[str, Any]:
+    """What only a container with an API has: a port, probes, and a pause before it goes."""
+    return {
+        "ports": [{"name": PORT_NAME, "containerPort": spec.derived.engine_port, "protocol": "TCP"}],
+        "startupProbe": {
+            "httpGet": {"path": "/v1/models", "port": PORT_NAME},
+            "periodSeconds": _PROBE_PERIOD_S,
+            "timeoutSeconds": _READINESS_PERIOD_S,
+            "failureThreshold": -(-spec.derived.engine_startup_budget_s // _PROBE_PERIOD_S),
+        },
+        "readinessProbe": {
+            "httpGet": {"path": "/v1/models", "port": PORT_NAME},
+            "periodSeconds": _READINESS_PERIOD_S,
+            "timeoutSeconds": _READINESS_PERIOD_S,
+        },
+        "livenessProbe": {
+            "httpGet": {"path": "/health", "port": PORT_NAME},
+            "periodSeconds": _PROBE_PERIOD_S,
+            "timeoutSeconds": _PROBE_PERIOD_S,
+            "failureThreshold": _FAILURES_BEFORE_RESTART,
+        },
+        "lifecycle": {"preStop": {"sleep": {"seconds": spec.derived.drain_pause_s}}},
+    }
+
+
+def _resources(spec: StackSpec) -> dict[str, Any]:
+    derived, claims = spec.derived, container_claims(spec)
+    bounded = {
+        "memory": f"{derived.pod_memory_gib}Gi",
+        "ephemeral-storage": f"{derived.pod_ephemeral_gib}Gi",
+        "nvidia.com/gpu": str(derived.gpus_per_pod),
+    }
+    return {
+        "requests": {"cpu": str(derived.pod_cpu), **bounded},
+        "limits": bounded,
+        **({"claims": claims} if claims else {}),
+    }
+
+
+def _mounts(spec: StackSpec) -> list[dict[str, Any]]:
+    mounts: list[dict[str, Any]] = [
+        {"name": "weights", "mountPath": MOUNT_PATH, "readOnly": True},
+        {"name": "cache", "mountPath": CACHE_PATH},
+        {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - in the container
+        {"name": "shm", "mountPath": "/dev/shm"},  # noqa: S108 - in the container
+    ]
+    if isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload):
+        mounts.append({"name": "kv-tier", "mountPath": KV_TIER_PATH})
+    return mounts
+
+
+def _volumes(spec: StackSpec) -> list[dict[str, Any]]:
+    """Plain emptyDirs are on the node's local SSD here; their size is bounded by the pod's ephemeral-storage limit."""
+    volumes: list[dict[str, Any]] = [
+        {"name": "weights", "persistentVolumeClaim": {"claimName": claim_name(spec), "readOnly": True}},
+        {"name": "cache", "emptyDir": {}},
+        {"name": "tmp", "emptyDir": {}},
+        {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{spec.derived.shm_gib}Gi"}},
+    ]
+    if isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload):
+        volumes.append({"name": "kv-tier", "emptyDir": {}})
+    return volumes
