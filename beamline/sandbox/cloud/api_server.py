@@ -50,6 +50,8 @@ class ApiServer:
     """One API server, as its administrator. Every method raises CloudError when the server is away or refuses."""
 
     def __init__(self, url: str, ca_file: str, token: str) -> None:
+        self.manager = _MANAGER
+        """Who the server notes as the writer of a field."""
         self._url = url
         self._known: dict[tuple[str, str], Kind] = {}
         self._session = requests.Session()
@@ -86,19 +88,19 @@ class ApiServer:
         metadata = manifest["metadata"]
         path = kind.path(metadata.get("namespace", ""), metadata["name"])
         body = {"apiVersion": kind.group_version, "kind": kind.kind, **manifest}
-        query = f"?fieldManager={_MANAGER}&force=true&fieldValidation=Strict"
+        query = f"?fieldManager={self.manager}&force=true&fieldValidation=Strict"
         return self._checked(self._send("PATCH", path + query, body, _APPLY))
 
     def create(self, kind: Kind, manifest: Mapping[str, Any]) -> Manifest | None:
         """Create an object with its status; None when there is one of that name."""
         body = {"apiVersion": kind.group_version, "kind": kind.kind, **manifest}
         path = kind.path(manifest["metadata"].get("namespace", ""))
-        answer = self._send("POST", f"{path}?fieldManager={_MANAGER}", body)
+        answer = self._send("POST", f"{path}?fieldManager={self.manager}", body)
         return None if answer.status_code == requests.codes.conflict else self._checked(answer)
 
     def merge(self, path: str, change: Mapping[str, Any]) -> None:
         """Change some fields of an object; nothing happens when it is gone."""
-        answer = self._send("PATCH", f"{path}?fieldManager={_MANAGER}", change, _MERGE)
+        answer = self._send("PATCH", f"{path}?fieldManager={self.manager}", change, _MERGE)
         if answer.status_code != requests.codes.not_found:
             self._checked(answer)
 
@@ -145,7 +147,8 @@ class ApiServer:
         ]
 
     def _send(self, verb: str, path: str, body: object = None, content: str = "application/json") -> requests.Response:
-        data = None if body is None else json.dumps(body)
+        # Written as the server would: it keeps opaque parameters byte for byte, and refuses to change immutable ones.
+        data = None if body is None else json.dumps(body, sort_keys=True, separators=(",", ":"))
         for pause_s in _RETRIES_S:
             try:
                 answer = self._session.request(

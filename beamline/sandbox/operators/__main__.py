@@ -1,4 +1,4 @@
-"""Run the simulated GKE controllers: ``python -m beamline.sandbox.operators``, for the sandbox in $BEAMLINE_SANDBOX.
+"""Run the simulated controllers: ``python -m beamline.sandbox.operators``, for the sandbox in $BEAMLINE_SANDBOX.
 
 kopf watches; it neither listens on a port nor touches the objects it watches. The controllers write only what GKE's own
 would write.
@@ -18,12 +18,13 @@ from typing import Any
 import kopf
 import yaml
 
-from beamline.sandbox.cloud.api_server import ApiServer
+from beamline.sandbox.cloud.api_server import ApiServer, Kind
 from beamline.sandbox.cloud.errors import CloudError
 from beamline.sandbox.cloud.simulation import Simulation, open_simulation
 from beamline.sandbox.operators.controller import Controller
 from beamline.sandbox.operators.dranet import Dranet
 from beamline.sandbox.operators.load_balancers import CloudView
+from beamline.sandbox.operators.third_parties import third_parties
 from beamline.sandbox.operators.world import WATCHED, World
 from stacks.problems import EnvironmentProblem
 
@@ -43,8 +44,17 @@ _SETTLE_S = 0.05
 """Events come in bursts; a pass waits until a burst is over."""
 
 
-def register(registry: kopf.OperatorRegistry, world: World, passes: Sequence[Pass], kubeconfig: dict[str, Any]) -> None:
-    """Register what kopf calls: how to log in, what to watch, and the loop that works."""
+def register(
+    registry: kopf.OperatorRegistry,
+    world: World,
+    passes: Sequence[Pass],
+    kubeconfig: dict[str, Any],
+    complete: Callable[[], bool] = lambda: True,
+) -> None:
+    """Register what kopf calls: how to log in, what to watch, and the loop that works.
+
+    ``complete`` tells whether the world holds what was there at the start: until then nothing is judged by it.
+    """
     wake = asyncio.Event()
     loop: dict[str, asyncio.Task[None]] = {}
 
@@ -58,7 +68,7 @@ def register(registry: kopf.OperatorRegistry, world: World, passes: Sequence[Pas
         settings.posting.enabled = False
         settings.watching.server_timeout = 300
         settings.networking.error_backoffs = [0.2, 0.5, 1, 2, 2, 2]
-        loop["task"] = asyncio.create_task(_work(passes, wake))
+        loop["task"] = asyncio.create_task(_work(passes, wake, complete))
 
     async def stop(**_: object) -> None:
         loop["task"].cancel()
@@ -79,8 +89,10 @@ def register(registry: kopf.OperatorRegistry, world: World, passes: Sequence[Pas
         kopf.on.event(group, version, plural, registry=registry, id=f"seen-{plural}")(seen)
 
 
-async def _work(passes: Sequence[Pass], wake: asyncio.Event) -> None:
-    due: float | None = None
+async def _work(passes: Sequence[Pass], wake: asyncio.Event, complete: Callable[[], bool]) -> None:
+    while not await asyncio.to_thread(complete):
+        await asyncio.sleep(_SETTLE_S)
+    due: float | None = 0
     while True:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(wake.wait(), due)
@@ -105,6 +117,20 @@ def _served(api: ApiServer) -> frozenset[str]:
     )
 
 
+def _holds(world: World, api: ApiServer, kinds: frozenset[str]) -> bool:
+    """Tell whether the world holds everything of these kinds; the events of the first listing come one by one."""
+    try:
+        for kind in kinds:
+            group, version, plural = WATCHED[kind]
+            for item in api.items(Kind(f"{group}/{version}".strip("/"), kind, plural, namespaced=True)):
+                metadata = item["metadata"]
+                if world.find(kind, metadata.get("namespace", ""), metadata["name"]) is None:
+                    return False
+    except CloudError:
+        return False  # the server is going down or coming up
+    return True
+
+
 def _watch_kinds(simulation: Simulation, known: frozenset[str], changed: threading.Event) -> None:
     """Set ``changed`` once other kinds are served than ``known``."""
     while not changed.wait(_KINDS_EVERY_S):
@@ -120,9 +146,11 @@ def _run_once(simulation: Simulation) -> bool:
     passes: list[Pass] = [
         Controller(world, CloudView(simulation.ledger), api, simulation.time_scale).run_once,
         Dranet(world, api, simulation.folder).run_once,
+        *third_parties(world, simulation.api()),
     ]
     registry = kopf.OperatorRegistry()
-    register(registry, world, passes, yaml.safe_load(simulation.cluster.kubeconfig.read_text()))
+    kubeconfig = yaml.safe_load(simulation.cluster.kubeconfig.read_text())
+    register(registry, world, passes, kubeconfig, lambda: _holds(world, api, known))
     threading.Thread(target=_watch_kinds, args=(simulation, known, changed), daemon=True).start()
     kopf.run(registry=registry, clusterwide=True, standalone=True, liveness_endpoint=None, stop_flag=changed)
     again = changed.is_set()

@@ -25,6 +25,14 @@ WATCHED: dict[str, tuple[str, str, str]] = {
     "Node": ("", "v1", "nodes"),
     "Pod": ("", "v1", "pods"),
     "ResourceSlice": ("resource.k8s.io", "v1", "resourceslices"),
+    "ResourceClaim": ("resource.k8s.io", "v1", "resourceclaims"),
+    "ResourceClaimTemplate": ("resource.k8s.io", "v1", "resourceclaimtemplates"),
+    "DaemonSet": ("apps", "v1", "daemonsets"),
+    "Deployment": ("apps", "v1", "deployments"),
+    "ServiceAccount": ("", "v1", "serviceaccounts"),
+    "ComputeDomain": ("resource.nvidia.com", "v1beta1", "computedomains"),
+    "DynamoGraphDeployment": ("nvidia.com", "v1beta1", "dynamographdeployments"),
+    "LeaderWorkerSet": ("leaderworkerset.x-k8s.io", "v1", "leaderworkersets"),
 }
 """Kind to group, version and plural."""
 
