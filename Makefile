@@ -5,9 +5,9 @@ STACK ?= g4
 FUZZ_INPUTS ?= 10000
 VENV := .venv
 BIN := $(VENV)/bin
-PATHS := beamline components manifests policies stacks tests __main__.py
+PATHS := beamline bench components manifests policies stacks tests __main__.py
 
-.PHONY: help setup tools plan up down status lint types test fuzz matrix golden lock-requirements clean
+.PHONY: help setup tools plan up down status lint types test fuzz matrix bench golden lock-requirements clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -59,6 +59,9 @@ fuzz: $(VENV)/.installed-dev ## 10,000 stack files, presets and catalog rows, ot
 
 matrix: $(VENV)/.installed-dev ## which hardware, weights, router stacks and engines go together, and what may be added
 	@$(BIN)/python -m tests.matrix
+
+bench: tools ## speed as ratios, about 15 minutes; PAGE=docs/speed.md writes the table, STACK and PAIRS choose what and how often
+	@$(BIN)/python -m bench $(if $(filter-out file,$(origin STACK)),--stack $(STACK)) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(PAGE),--page $(PAGE))
 
 golden: $(VENV)/.installed-dev ## rewrite generated files and golden outputs; review the diff before committing
 	@$(BIN)/python -m tests.regenerate

@@ -114,7 +114,7 @@ class _Kubectl:
     """The side of ``kubectl apply``."""
 
     stack: Applied
-    stages: Mapping[Path, Sequence[KubernetesObject]]
+    stages: dict[Path, Sequence[KubernetesObject]]
     """Folders to apply one after the other, and what is in them."""
 
     def apply(self) -> float:

@@ -25,6 +25,7 @@ ARROWS: dict[str, set[str]] = {
     "beamline.checks": {"stacks", "components", "policies", "beamline.engine", "beamline.crds"},
     "beamline.sandbox": {"stacks", "beamline.toolchain", "beamline.crds"},
     "beamline.cli": {"stacks", "manifests", "policies", "beamline"},
+    "bench": {"stacks", "manifests", "beamline"},
 }
 """Room -> what it may import besides itself: a room, or one module of it. Rules read graphs and run nothing."""
 
