@@ -21,49 +21,16 @@ class AsIs(str):
         return f"AsIs({str(self)!r})"
 
 
-TRAPS = tuple(
-    map(
-        AsIs,
-        (
-            *("yes", "off", "On", "y", "~", "null", "NULL", "TRUE", "truE", ""),
-            *(
-                "012",
-                "0o17",
-                "0x1F",
-                "0b11",
-                "1_000",
-                "+7",
-                "-0",
-                "1e3",
-                "1E400",
-                "8.",
-                ".5",
-                "1.30",
-                "1.35.8",
-                "12:30:45",
-            ),
-            *(".inf", "-.INF", ".nan", ".NaN", "NaN", "Infinity", "9223372036854775808", "1" + "0" * 400),
-            *("2026-1-1", "2026-02-30", "2026-11-01T00:00:00Z", "2026-11-01 24:00:00"),
-            *("!!str 8", "!!int '8'", "!!float x", "!!binary aGk=", "!!python/name:os.system", "!!set {a}", "!x 1"),
-            *("&a [*a]", "*gone", "{<<: {kind: none}}", "{<<: 1}", "{? [a] : b}", "{1: a}", "{a: 1, a: 2}"),
-            *(
-                "[1, 2",
-                "{a: 1",
-                "'",
-                '"\\ud800"',
-                '"\\u0007"',
-                '"\\x9b31m"',
-                '"\\u202e"',
-                '"\\0"',
-                "\x07",
-                "\t8",
-                "%",
-                "@",
-            ),
-            *("8 # eight", "8#eight", "a: b", "- 8", "|\n  8", "${env:HOME}", "[secret]", "{secure: AAAA}"),
-        ),
-    )
+_WORDS = "yes off On y ~ null NULL TRUE truE 012 0o17 0x1F 0b11 1_000 +7 -0 1e3 1E400 8. .5 1.30 1.35.8 12:30:45"
+_BEYOND = ".inf -.INF .nan .NaN NaN Infinity 9223372036854775808 2026-1-1 2026-02-30 2026-11-01T00:00:00Z"
+_PHRASES = (
+    *("", "1" + "0" * 400, "2026-11-01 24:00:00", "8 # eight", "8#eight", "a: b", "- 8", "|\n  8", "\t8"),
+    *("!!str 8", "!!int '8'", "!!float x", "!!binary aGk=", "!!python/name:os.system", "!!set {a}", "!x 1"),
+    *("&a [*a]", "*gone", "{<<: {kind: none}}", "{<<: 1}", "{? [a] : b}", "{1: a}", "{a: 1, a: 2}"),
+    *("[1, 2", "{a: 1", "'", "%", "@", "${env:HOME}", "[secret]", "{secure: AAAA}"),
+    *('"\\ud800"', '"\\u0007"', '"\\x9b31m"', '"\\u202e"', '"\\0"', "\x07"),
 )
+TRAPS = tuple(map(AsIs, (*_WORDS.split(), *_BEYOND.split(), *_PHRASES)))
 """What YAML 1.1, YAML 1.2, Go and Python read differently, and what no reader should take."""
 
 FILE_TRAPS = {
