@@ -251,7 +251,11 @@ def test_a_file_that_cannot_be_written_names_the_machine(tmp_path: Path) -> None
 def test_every_image_of_the_catalog_is_found() -> None:
     """Whatever row kind it stands in; an image that lock forgets would stay unresolved for ever."""
     catalog = load_catalog()
-    expected = {row.image.repository for row in catalog.engines.values()}
-    expected |= {row.router_image.repository for row in catalog.releases.values()}
-    expected |= {catalog.helper_images.weights_gcs.repository}
+    dynamo, helpers = catalog.dynamo_releases.values(), catalog.helper_charts
+    charts = [helpers.dra_driver, helpers.leader_worker_set, *(row.platform for row in dynamo)]
+    expected = {row.image.repository for row in catalog.engines.values() if row.image}
+    expected |= {row.router_image.repository for row in catalog.llmd_releases.values()}
+    expected |= {runtime.image.repository for row in dynamo for runtime in row.runtimes.values()}
+    expected |= {item.image.repository for chart in charts for item in chart.images}
+    expected |= {catalog.helper_images.weights_gcs.repository, catalog.helper_images.asapd_lite.repository}
     assert {row.repository for row in catalog_images(catalog)} == expected

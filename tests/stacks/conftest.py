@@ -20,10 +20,11 @@ Stack = Callable[..., StackSpec]
 
 def sound(settings: Mapping[str, Any]) -> dict[str, Any]:
     """A sound stack file with some settings changed; it names a reservation where the preset asks for one."""
-    chosen = SOUND | settings
+    chosen: dict[str, Any] = {**SOUND, **settings}
     pool = compose(chosen["preset"], key="preset", where="")[0]["accelerator_pool"]
-    reserved = {"reservation": RESERVATION} if pool["provisioning"]["kind"] == "reservation" else {}
-    return reserved | chosen
+    if pool["provisioning"]["kind"] == "reservation":
+        chosen.setdefault("reservation", RESERVATION)
+    return chosen
 
 
 @pytest.fixture

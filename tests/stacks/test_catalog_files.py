@@ -19,7 +19,7 @@ def test_every_file_is_a_row() -> None:
     """No file lies beside the folders that are read, and none is lost."""
     read = {f"{folder}/{name}.yaml" for folder in ROW_KINDS for name in getattr(CATALOG, folder)}
     files = {str(path.relative_to(CATALOG_DIR)) for path in CATALOG_DIR.rglob("*") if path.is_file()}
-    assert files == read | {"helper-images.yaml"}
+    assert files == read | {"helper-images.yaml", "helper-charts.yaml"}
 
 
 @pytest.mark.parametrize("name", FACTS["hardware"])
@@ -30,7 +30,9 @@ def test_hardware_agrees_with_the_facts(name: str) -> None:
         "vcpus": row.machine.vcpus,
         "memory_gb": row.machine.memory_gb,
         "gpus": row.gpu.count,
+        "memory_gb_per_gpu": row.gpu.memory_gb_per_gpu,
         "ssds": row.local_ssd.count,
+        "ssd_gib": row.local_ssd.size_gib,
         "network_gbps": row.machine.network_gbps,
         "nccl_p2p_level": row.gpu.nccl_p2p_level,
         "usd_per_hour": row.price.usd_per_hour,
@@ -41,6 +43,51 @@ def test_hardware_agrees_with_the_facts(name: str) -> None:
 def test_all_hardware_is_in_the_facts() -> None:
     """A new machine type gets its second reading."""
     assert set(CATALOG.hardware) == set(FACTS["hardware"])
+
+
+@pytest.mark.parametrize("name", [name for name, row in CATALOG.hardware.items() if row.fabric.placement])
+def test_metal_agrees_with_the_facts(name: str) -> None:
+    """What GKE asks for on nodes of one NVLink domain, typed a second time."""
+    row, gke = CATALOG.hardware[name], CATALOG.hardware[name].gke
+    found = row.fabric.model_dump(exclude={"placement", "source", "as_of"}) | {
+        "arch": row.machine.arch,
+        "compute_capability": row.gpu.compute_capability,
+        "topology": row.fabric.placement and row.fabric.placement.accelerator_topology,
+        "floors": gke.min_version_by_minor,
+        "known_bad_versions": list(gke.known_bad_versions),
+        "provisioning": gke.provisioning,
+        "reservation_scope": gke.reservation_scope,
+        "boot_disk_types": gke.boot_disk_types,
+        "shielded_nodes": gke.shielded_nodes,
+        "gvnic": gke.gvnic,
+        "taints": gke.taints,
+    }
+    assert found == FACTS["metal"][name]
+
+
+def test_releases_agree_with_the_facts() -> None:
+    """Which engines go with which release, and that a Dynamo release is pinned by its own version throughout."""
+    assert {name: row.engines for name, row in CATALOG.releases.items()} == FACTS["releases"]
+    for row in CATALOG.dynamo_releases.values():
+        images = [runtime.image for runtime in row.runtimes.values()] + [i.image for i in row.platform.images]
+        assert {row.platform.version, *(image.tag for image in images)} == {row.version}
+
+
+def test_transports_agree_with_the_facts() -> None:
+    """Claims, pages and KV backends of each transport, typed a second time."""
+    assert {
+        name: {key: getattr(row, key) for key in FACTS["transports"][name]} for name, row in CATALOG.transports.items()
+    } == FACTS["transports"]
+
+
+def test_charts_agree_with_the_facts() -> None:
+    """Where charts come from, and in which version."""
+    helpers = CATALOG.helper_charts
+    rows = [helpers.dra_driver, helpers.leader_worker_set, CATALOG.dynamo_releases["dynamo-1.7.0"].platform]
+    assert {
+        row.name: {"version": row.version, "from": f"{row.registry}/{row.repository}", "protocol": row.protocol}
+        for row in rows
+    } == FACTS["charts"]
 
 
 def test_one_card_is_the_same_on_every_machine() -> None:
@@ -62,6 +109,7 @@ def test_models_agree_with_the_facts(name: str) -> None:
     assert architecture == facts["architecture"]
     assert {key: c.weights_bytes for key, c in row.checkpoints.items()} == facts["weights_bytes"]
     assert {key: s.tensor_parallel for key, s in row.engines.items()} == facts["tensor_parallel"]
+    assert {key: s.first_version for key, s in row.engines.items()} == facts["first_version"]
 
 
 def test_every_figure_has_a_source() -> None:
@@ -69,11 +117,15 @@ def test_every_figure_has_a_source() -> None:
     unsourced: dict[str, list[str]] = {}
     for model, _ in ROW_KINDS.values():
         schema = model.model_json_schema()
-        for name, section in {model.__name__: schema, **schema["$defs"]}.items():
+        for name, section in {model.__name__: schema, **schema.get("$defs", {})}.items():
             own = [key for key, value in section["properties"].items() if "$ref" not in json.dumps(value)]
             if own and not {"source", "as_of"} <= set(section["required"]):
                 unsourced[name] = own
-    assert unsourced == {"HardwareRow": ["machine_type"], "SystemMachineRow": ["machine_type"]}
+    assert unsourced == {
+        "HardwareRow": ["machine_type"],
+        "SystemMachineRow": ["machine_type"],
+        "ChartImage": ["repository_value", "tag_value"],
+    }
 
 
 def _sources(data: Any) -> list[str]:
@@ -83,7 +135,7 @@ def _sources(data: Any) -> list[str]:
 
 
 def test_assumptions_say_so() -> None:
-    """A source is a page, a package, an issue or a plain word that the figure is ours."""
+    """A source is a page, a package, an issue, somebody's log or a plain word that the figure is ours."""
     told = (
         "docs",
         "http",
@@ -97,6 +149,12 @@ def test_assumptions_say_so() -> None:
         "llm-d",
         "SGLang",
         "config.json",
+        "kubernetes-sigs/",
+        "GKE",
+        "container build files",
+        "README",
+        "container-engine-accelerators",
+        "Drafter model",
     )
     ours = ("Assumed", "Derived", "Unknown", "Sum of")
     vague = [

@@ -33,7 +33,7 @@ def test_rows_of_a_preset() -> None:
     assert problems == []
     assert rows is not None
     assert rows.drafter is not None
-    assert rows.drafter.method == "dflash"
+    assert rows.drafter.methods["vllm"] == "dflash"
 
 
 UNKNOWN: list[tuple[dict[str, Any], str, str]] = [

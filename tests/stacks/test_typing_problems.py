@@ -218,17 +218,52 @@ CASES: dict[str, tuple[dict[str, Any], list[Said]]] = {
             )
         ],
     ),
-    "a missing key of the chosen kind": (
-        {"accelerator_pool": {"provisioning": {"kind": "reservation"}}},
+    "misspelt keys of the chosen kinds": (
+        {
+            "monitoring": {"!": 1, "kind": "none", "knd": 1},
+            "serving": {
+                "router": {
+                    "!": 1,
+                    "kind": "dynamo",
+                    "release": "1.7.0",
+                    "gateway": {"gateway_class": "gke-l7-rilb"},
+                    "mode": "kv",
+                    "frontend": 1,
+                },
+                "transport": {"name": "tcp", "compute_domain_node": 8},
+            },
+        },
         [
+            ("missing-key", "serving.router.frontends", "this key is required and has no default", "", "add frontends"),
             (
-                "missing-key",
-                "accelerator_pool.provisioning.name",
-                "this key is required and has no default",
-                "",
-                "add name",
-            )
+                "unknown-key",
+                "monitoring.knd",
+                "there is no key 'knd' here, so it would do nothing; did you mean 'kind'?",
+                "kind",
+                "rename it to 'kind'",
+            ),
+            (
+                "unknown-key",
+                "serving.router.frontend",
+                "there is no key 'frontend' here, so it would do nothing; did you mean 'frontends'?",
+                "frontends, gateway, kind, mode, release",
+                "rename it to 'frontends'",
+            ),
+            (
+                "unknown-key",
+                "serving.transport.compute_domain_node",
+                (
+                    "there is no key 'compute_domain_node' here, so it would do nothing; did you mean "
+                    "'compute_domain_nodes'?"
+                ),
+                "compute_domain_nodes, name, rdma_devices_per_pod",
+                "rename it to 'compute_domain_nodes'",
+            ),
         ],
+    ),
+    "a missing key of the chosen kind": (
+        {"cluster": {"!": 1, "kind": "existing", "version": "1.35.8-gke.1036000"}},
+        [("missing-key", "cluster.name", "this key is required and has no default", "", "add name")],
     ),
     "a key with the name of its section's kind": (
         {"model": {"weights": {"kind": "bucket", "bucket": "abc", "prefix": "/x"}}},
