@@ -49,7 +49,7 @@ OPTIONS = ("protect", "ignore_changes", "delete_before_replace", "custom_timeout
 def goldens() -> dict[str, str]:
     """Return file texts by file name."""
     urns = {f"urns-{preset}.txt": _urns(preset) for preset in PRESETS}
-    google = {f"google-{preset}.yaml": _google(preset) for preset in ("a4x-max-llmd", "g4-llmd", "small-l4")}
+    google = {f"google-{preset}.yaml": _google(preset) for preset in ("a4x-max-dynamo", "g4-llmd", "small-l4")}
     return {"schema.json": schema(), **urns, **google}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from beamline.engine import Graph, Resource, run_program
 
 CHECKOUT = Path(__file__).parents[2]
-PRESETS = ("a4x-max-llmd", "g4-llmd", "g4-llmd-multi", "g4-llmd-nvfp4", "small-l4")
+PRESETS = tuple(sorted(path.stem for path in (CHECKOUT / "stacks" / "presets").glob("*.yaml")))
 STACK = "dev"
 PLACE = {
     "beamline:project": "your-project-id",
@@ -33,15 +33,19 @@ def settings_of(preset: str, **settings: Any) -> dict[str, Any]:
     return {**own, **settings}
 
 
+def config_of(preset: str, **settings: Any) -> dict[str, Any]:
+    """The ``config`` section of a stack file with these settings."""
+    return {**PLACE, **{f"beamline:{key}": value for key, value in settings_of(preset, **settings).items()}}
+
+
 def plan(preset: str, **settings: Any) -> Graph:
     """Plan a preset with further settings of the stack file."""
-    return _plan(json.dumps(settings_of(preset, **settings)))
+    return _plan(json.dumps(config_of(preset, **settings)))
 
 
 @cache
-def _plan(settings: str) -> Graph:
-    own = {f"beamline:{key}": value for key, value in json.loads(settings).items()}
-    return run_program(CHECKOUT, project="beamline", stack=STACK, config={**PLACE, **own})
+def _plan(config: str) -> Graph:
+    return run_program(CHECKOUT, project="beamline", stack=STACK, config=json.loads(config))
 
 
 def named(graph: Graph, name: str) -> Resource:

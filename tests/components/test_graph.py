@@ -120,7 +120,7 @@ def _has_secret(value: Value) -> bool:
 
 KINDS_OF_CHARTS = {
     "kubernetes:leaderworkerset.x-k8s.io/v1:LeaderWorkerSet": "lws",
-    "kubernetes:nvidia.com/v1beta1:DynamoGraphDeployment": "dynamo",
+    "kubernetes:nvidia.com/v1beta1:DynamoGraphDeployment": "dynamo-platform",
     "kubernetes:resource.nvidia.com/v1beta1:ComputeDomain": "dra-driver",
 }
 """Kind that a chart brings -> name of the chart's release in the component."""

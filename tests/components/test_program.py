@@ -6,14 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
 from beamline.engine import run_program
 from stacks import ProblemsFound
 from tests.components.conftest import Run
 from tests.components.plans import CHECKOUT
-from tests.engine.comparison import differences
-from tests.engine.real_engine import RealProject, real_graph
+from tests.engine.real_engine import RealProject
 
 MISTAKES = {
     "beamline:preset": "g4-llmd",
@@ -72,13 +70,3 @@ def test_the_real_engine_says_the_same_and_nothing_else(tmp_path: Path, tools: C
         assert [line for line in said if "Traceback" in line or "exited with" in line] == []
         assert [line for line in expected if line not in said] == []
         assert sum(line.startswith("error[") for line in said) == sum(line.startswith("error[") for line in expected)
-
-
-@pytest.mark.sandbox
-def test_the_real_engine_is_asked_for_the_same_resources(tmp_path: Path, tools: Callable[[str], Path]) -> None:
-    """The shipped stack, on both engines, field by field."""
-    file = CHECKOUT / "stacks" / "Pulumi.g4.yaml"
-    config = yaml.safe_load(file.read_text())["config"]
-    plan = run_program(CHECKOUT, project="beamline", stack="g4", config=config)
-    real = real_graph(CHECKOUT, file, folder=tmp_path / "project", pulumi=tools("pulumi"))
-    assert differences(plan, real.graph) == []

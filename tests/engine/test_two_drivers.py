@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from beamline.engine import Graph, Invoke, Read, Resource, run_program
+from tests.components.plans import CHECKOUT, PRESETS, config_of
 from tests.engine.comparison import differences
 from tests.engine.real_engine import RealPreview, real_graph
 
@@ -25,19 +26,38 @@ ADDED_BY_THE_REAL_ENGINE: Mapping[str, str] = {
 }
 
 
-def in_process(program: str) -> Graph:
-    config = yaml.safe_load(STACK_FILE.read_text())["config"]
-    return run_program(PROGRAMS / program, project="beamline", stack="dev", config=config)
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A program and the configuration that it runs with."""
+
+    program: Path
+    config: Mapping[str, Any]
+
+    def in_process(self) -> Graph:
+        return run_program(self.program, project="beamline", stack="dev", config=self.config)
+
+    def on_the_real_engine(self, folder: Path, pulumi: Path) -> RealPreview:
+        file = folder / "Pulumi.dev.yaml"
+        file.write_text(yaml.safe_dump({"config": dict(self.config)}))
+        return real_graph(self.program, file, folder=folder / "project", pulumi=pulumi)
 
 
-@pytest.fixture(scope="module", params=["kit", "nested"])
+OWN_CONFIG = yaml.safe_load(STACK_FILE.read_text())["config"]
+CASES: Mapping[str, Case] = {
+    **{program: Case(PROGRAMS / program, OWN_CONFIG) for program in ("kit", "nested")},
+    **{preset: Case(CHECKOUT, config_of(preset)) for preset in PRESETS},
+}
+"""Programs that use every feature of the protocol, and the kit's own program with every preset."""
+
+
+@pytest.fixture(scope="module", params=CASES)
 def drivers(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, tools: Callable[[str], Path]
 ) -> tuple[Graph, RealPreview]:
     """Run one program on both engines."""
-    folder = tmp_path_factory.mktemp("real") / "project"
-    real = real_graph(PROGRAMS / request.param, STACK_FILE, folder=folder, pulumi=tools("pulumi"))
-    return in_process(request.param), real
+    case = CASES[request.param]
+    real = case.on_the_real_engine(tmp_path_factory.mktemp("real"), tools("pulumi"))
+    return case.in_process(), real
 
 
 @pytest.mark.sandbox
@@ -83,7 +103,7 @@ ALTERED: Mapping[str, Any] = {
 
 @pytest.fixture(scope="module")
 def kit() -> Graph:
-    return in_process("kit")
+    return CASES["kit"].in_process()
 
 
 @pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Resource)])
@@ -112,7 +132,7 @@ def test_altering_the_rest_of_a_graph_is_seen(kit: Graph, change: Callable[[Grap
 
 def test_the_programs_use_every_compared_field(kit: Graph) -> None:
     """A field that no program sets would be equal for the wrong reason."""
-    records = [*kit.resources, *in_process("nested").resources]
+    records = [*kit.resources, *CASES["nested"].in_process().resources]
     empty = {
         field.name
         for field in dataclasses.fields(Resource)
