@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 import sys
 
+from tests.docs.component_pages import COMPONENTS, components_page
 from tests.docs.pages import OWNERSHIP, README, ownership_page, readme
 from tests.matrix.page import MATRIX, matrix_page
 
@@ -21,6 +22,7 @@ if __name__ == "__main__":
     for module in WRITERS:
         sys.stderr.write(f"{module}\n")
         runpy.run_module(module, run_name="__main__")
+    COMPONENTS.write_text(components_page())
     OWNERSHIP.write_text(ownership_page())
     MATRIX.write_text(matrix_page())
     README.write_text(readme(README.read_text()))
