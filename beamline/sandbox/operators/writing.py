@@ -54,10 +54,10 @@ class Writer:
             return str(refused)
         return ""
 
-    def delete(self, manifest: Manifest, *, grace_s: int | None = None) -> None:
+    def delete(self, manifest: Manifest) -> None:
         """Ask for an object's deletion, once."""
         if "deletionTimestamp" not in manifest["metadata"]:
-            self.api.delete(_path(manifest), grace_s=grace_s)
+            self.api.delete(_path(manifest))
 
     def merge(self, manifest: Manifest, change: Mapping[str, Any]) -> None:
         """Change some fields of an object."""
