@@ -91,18 +91,20 @@ def _disaggregation(spec: StackSpec, role: Role) -> dict[str, Any]:
 
 
 def _tier(spec: StackSpec, role: Role) -> dict[str, Any]:
-    """HiCache. Its size is of one rank, in GB of 10^9 bytes (srt/mem_cache/pool_host/base.py), rounded down."""
+    """HiCache. Its size is of one rank, in GB of 10^9 bytes (srt/mem_cache/pool_host/base.py), rounded down.
+
+    Blocks are copied as they are made, which is SGLang's default: on eviction only, sliding windows would be lost.
+    """
     if not role.tiered:
         return {}
     if isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload):
-        staging = spec.rows.engine.offload.local_ssd_staging_gib_per_rank * GIB // GB
-        return {**_hicache(staging), "hicache-storage-backend": "file"}
-    return _hicache(spec.derived.offload_bytes_per_rank // GB)
+        staging_bytes = spec.rows.engine.offload.local_ssd_staging_gib_per_rank * GIB
+        return {**_hicache(staging_bytes), "hicache-storage-backend": "file"}
+    return _hicache(spec.derived.offload_bytes_per_rank)
 
 
-def _hicache(size_gb: int) -> dict[str, Any]:
-    """Blocks are copied as they are made; copying them only on eviction loses sliding windows (sglang PR 28468)."""
-    return {"enable-hierarchical-cache": True, "hicache-size": size_gb, "hicache-write-policy": "write_through"}
+def _hicache(size_bytes: int) -> dict[str, Any]:
+    return {"enable-hierarchical-cache": True, "hicache-size": size_bytes // GB}
 
 
 def _speculation(spec: StackSpec) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from typing import Any
 
 from stacks import StackSpec, resolve
 
-__all__ = ["CASES", "PRESETS", "spec_of"]
+from .dynamo.cases import DYNAMO_CASES, DYNAMO_PRESETS
+
+__all__ = ["CASES", "EVERY", "GOLDENS", "spec_of"]
 
 _HUB = {
     "kind": "huggingface",
@@ -25,7 +27,10 @@ PRESETS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "small-l4": ("small-l4", {}, []),
     "a4x-max-llmd": ("a4x-max-llmd", {}, []),
 }
-"""Stack by name: preset, overrides, accepted features. These have golden files."""
+"""Stacks with llm-d by name: preset, overrides, accepted features."""
+
+GOLDENS = {**PRESETS, **DYNAMO_PRESETS}
+"""These have golden files."""
 
 CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     **PRESETS,
@@ -73,6 +78,9 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 }
 """All of them, by name."""
 
+EVERY = {**CASES, **DYNAMO_CASES}
+"""With either router stack."""
+
 
 RESERVATION = "projects/your-project-id/reservations/r/reservationBlocks/b/reservationSubBlocks/s"
 """Of stacks whose nodes come from one."""
@@ -81,7 +89,7 @@ RESERVATION = "projects/your-project-id/reservations/r/reservationBlocks/b/reser
 @cache
 def spec_of(case: str) -> StackSpec:
     """Resolve one case; every stack is called ``test``."""
-    preset, overrides, accepted = CASES[case]
+    preset, overrides, accepted = EVERY[case]
     config = {
         "beamline:preset": preset,
         "beamline:project": "your-project-id",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 
-from .cases import PRESETS
+from .cases import GOLDENS
 from .golden import GOLDEN, rendered
 
 if __name__ == "__main__":
     shutil.rmtree(GOLDEN, ignore_errors=True)
-    for preset in PRESETS:
+    for preset in GOLDENS:
         folder = GOLDEN / preset
         folder.mkdir(parents=True)
         for name, text in rendered(preset).items():

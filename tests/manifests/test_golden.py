@@ -15,7 +15,7 @@ import yaml
 from manifests import releases, render
 from manifests.rendering import document, write
 
-from .cases import CASES, PRESETS, spec_of
+from .cases import EVERY, GOLDENS, spec_of
 from .golden import GOLDEN, rendered
 
 _PRINT = (
@@ -24,14 +24,14 @@ _PRINT = (
 )
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", GOLDENS)
 def test_every_preset_renders_as_recorded(preset: str) -> None:
     recorded = {path.name: path.read_text(encoding="utf-8") for path in sorted((GOLDEN / preset).iterdir())}
     assert rendered(preset) == recorded
 
 
 def test_no_golden_folder_is_left_over() -> None:
-    assert sorted(path.name for path in GOLDEN.iterdir()) == sorted(PRESETS)
+    assert sorted(path.name for path in GOLDEN.iterdir()) == sorted(GOLDENS)
 
 
 def test_bytes_depend_on_neither_process_nor_hash_seed() -> None:
@@ -47,7 +47,7 @@ def test_bytes_depend_on_neither_process_nor_hash_seed() -> None:
     assert run("1") == run("2")
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", EVERY)
 def test_yaml_reads_back_as_the_object_and_files_sort_in_order(case: str) -> None:
     objects = render(spec_of(case))
     files = write(objects, releases(spec_of(case)))
@@ -57,7 +57,7 @@ def test_yaml_reads_back_as_the_object_and_files_sort_in_order(case: str) -> Non
 
 
 def test_yaml_has_nothing_of_pulumi_and_no_anchors() -> None:
-    for case in CASES:
+    for case in EVERY:
         for name, text in write(render(spec_of(case)), releases(spec_of(case))).items():
             assert "pulumi" not in text, name
             assert "&id" not in text, name

@@ -19,7 +19,7 @@ from manifests import render
 from manifests.rendering import document
 from stacks.resolve import StackSpec
 
-from .cases import CASES, spec_of
+from .cases import EVERY, spec_of
 from .cluster_objects import Objects, objects_of
 
 pytestmark = pytest.mark.sandbox
@@ -153,7 +153,7 @@ def test_a_folder_of_the_node_is_refused_in_the_engines_namespace(applied: Kubec
     applied("delete", "deployment", "direct", "-n", "beam")
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", EVERY)
 def test_every_case_is_taken_without_a_warning(applied: Kubectl, case: str) -> None:
     objects = objects_of(case)
     applied.apply(objects.kind("Namespace"))

@@ -1,0 +1,47 @@
+"""Stacks with Dynamo: every preset, and the features no preset turns on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["DYNAMO_CASES", "DYNAMO_PRESETS"]
+
+_BUCKET = {"kind": "bucket", "bucket": "your-weights-bucket", "prefix": "beam/dflash2"}
+_DRAFTER = {"serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": _BUCKET}}}
+_AGGREGATED = {"kind": "aggregated", "replicas": 8, "tensor_parallel": 4, "expert_parallel": False}
+
+Case = tuple[str, dict[str, Any], list[str]]
+
+DYNAMO_PRESETS: dict[str, Case] = {
+    "g4-dynamo": ("g4-dynamo", {}, []),
+    "a4x-max-dynamo": ("a4x-max-dynamo", {}, []),
+    "a4x-max-dynamo-bf16": ("a4x-max-dynamo-bf16", {}, []),
+}
+"""Stack by name: preset, overrides, accepted features. These have golden files."""
+
+DYNAMO_CASES: dict[str, Case] = {
+    **DYNAMO_PRESETS,
+    "dynamo-no-tier": ("a4x-max-dynamo", {"serving": {"kv_cache": {"offload": {"kind": "none"}}}}, []),
+    "dynamo-local-ssd": (
+        "a4x-max-dynamo",
+        {"serving": {"kv_cache": {"offload": {"kind": "local_ssd", "gib_per_replica": 4000}}}},
+        ["kv-offload:local_ssd"],
+    ),
+    "dynamo-plain-kv": ("a4x-max-dynamo", {"serving": {"kv_cache": {"dtype": "auto"}}}, []),
+    "dynamo-round-robin": ("a4x-max-dynamo", {"serving": {"router": {"mode": "round-robin"}}}, []),
+    "dynamo-one-frontend": ("a4x-max-dynamo", {"serving": {"router": {"frontends": 1}}}, []),
+    "dynamo-drafter": ("a4x-max-dynamo", _DRAFTER, ["speculation:dflash2"]),
+    "dynamo-rdma": ("a4x-max-dynamo", {"serving": {"transport": {"name": "nvlink+rdma"}}}, ["transport:nvlink+rdma"]),
+    "dynamo-aggregated": ("a4x-max-dynamo", {"serving": {"shape": _AGGREGATED, "transport": None}}, []),
+    "dynamo-one-replica": ("g4-dynamo", {"serving": {"shape": {"replicas": 1}}}, []),
+    "dynamo-vllm-local-ssd": (
+        "g4-dynamo",
+        {"serving": {"kv_cache": {"offload": {"kind": "local_ssd", "gib_per_replica": 2000}}}},
+        ["kv-offload:local_ssd"],
+    ),
+    "dynamo-vllm-drafter": ("g4-dynamo", _DRAFTER, ["speculation:dflash2"]),
+    "dynamo-vllm-round-robin": ("g4-dynamo", {"serving": {"router": {"mode": "round-robin"}}}, []),
+    "dynamo-accepted": ("a4x-max-dynamo", {"serving": {"wait": "accepted"}}, []),
+    "dynamo-unmonitored": ("a4x-max-dynamo", {"monitoring": {"kind": "none"}}, []),
+}
+"""All of them, by name."""
