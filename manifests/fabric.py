@@ -4,7 +4,7 @@ NVIDIA's DRA driver brings ComputeDomains: it starts an IMEX daemon on every nod
 through which GPUs of other nodes are mapped. Only that half of it is switched on; GPUs stay GKE's device plugin's,
 which refuses to share a node with the other half.
 
-- Its pods have system priority, which GKE admits outside kube-system only where a ResourceQuota names it.
+- Its own pods have system priority, which GKE admits outside kube-system only where a ResourceQuota names it.
 - Its namespace has the Pod Security level ``privileged``: the kubelet plugin and the IMEX daemons are privileged
   containers that mount the kubelet's folders, the driver's and device nodes.
 - Its webhook is off: it converts between versions of ComputeDomain, of which the kit uses one, and would need a
@@ -36,7 +36,7 @@ _DRIVER_ROOT = "/home/kubernetes/bin/nvidia"
 """Where GKE installs NVIDIA's driver on Container-Optimized OS."""
 _SYSTEM_PRIORITIES = ["system-node-critical", "system-cluster-critical"]
 _PODS_PER_NODE = 2
-"""The kubelet plugin, and the IMEX daemon while a ComputeDomain is on the node."""
+"""The kubelet plugin, and room for the IMEX daemon, as Google's guide counts; chart 0.5.0 gives that no priority."""
 _CONTROLLERS = 2
 """There is one; a quota without room for its successor would stop the controller's own update."""
 
