@@ -16,6 +16,7 @@ _MADE_BY_KUBERNETES = (("ServiceAccount", "default"), ("ConfigMap", "kube-root-c
 _SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "gmp-public")
 _CLUSTER_WIDE = ("ClusterRole",)
 
+_NAMESPACE = "kubernetes:core/v1:Namespace"
 _Key = tuple[str, str, str]
 """Kind, namespace (empty for cluster-wide kinds) and name."""
 _Parts = set[str | int | None] | None
@@ -98,13 +99,14 @@ def _no_part(ref: Reference, parts: _Parts) -> Finding:
 def _namespace_missing(graph: Graph) -> Iterator[Finding]:
     objects = registered_objects(graph)
     made = {obj.name for obj in objects if obj.kind == "Namespace"}
+    made |= {str(read.id) for read in graph.reads if read.type == _NAMESPACE}  # there already, and looked up
     for obj in objects:
         if obj.at("metadata", "namespace") and obj.namespace not in {*made, *_SYSTEM_NAMESPACES, OPAQUE}:
             yield Finding(
                 path=f"{obj.path}.metadata.namespace",
                 urn=obj.urn,
                 value=obj.namespace,
-                detail="nothing in this stack creates the namespace",
+                detail="nothing in this stack creates the namespace or looks it up",
                 allowed=", ".join(sorted({*made, *_SYSTEM_NAMESPACES})),
             )
 
@@ -122,7 +124,7 @@ RULES = (
     Rule(
         id="namespace-missing",
         why="the API server refuses objects in a namespace that does not exist",
-        remedy="create the namespace in the same stack, or correct the name",
+        remedy="create the namespace in the same stack or look it up, or correct the name",
         source=_SOURCE,
         find=_namespace_missing,
     ),

@@ -282,7 +282,9 @@ def test_a_stack_in_a_namespace_that_is_there() -> None:
     graph = plan("g4-llmd", overrides={**EXISTING_CLUSTER, "serving": {"existing_namespace": True}})
     (read,) = graph.reads
     assert (read.type, read.id) == ("kubernetes:core/v1:Namespace", "beam")
-    assert [r.inputs["metadata"] for r in graph.resources if r.name == f"{STACK}-weights-engine-namespace"] == []
+    made = [r.inputs["metadata"] for r in graph.resources if r.type == "kubernetes:core/v1:Namespace"]
+    assert [metadata["name"] for metadata in made if isinstance(metadata, dict)] == ["beam-weights"]
+    assert graph_problems(graph, VERSION) == []
 
 
 def test_a_stack_without_monitoring() -> None:

@@ -19,6 +19,7 @@ from beamline.sandbox.cloud.operations import Operations
 from beamline.sandbox.cloud.simulation import Cluster, Simulation
 from beamline.sandbox.components import TOOLS
 from beamline.sandbox.home import DEFAULT_TIME_SCALE, Home, Record, home_of
+from beamline.sandbox.kubernetes_api import KubernetesApi
 from beamline.sandbox.lifecycle import down, up
 from stacks.cloud import SANDBOX_PROJECT
 from stacks.problems import ProblemsFound
@@ -27,6 +28,7 @@ from tests.components.plans import config_of
 pytestmark = pytest.mark.sandbox
 
 FOREIGN = Path(__file__).with_name("foreign_program")
+NAMESPACE = "inference"
 REGION, ZONE, VERSION = "us-central1", "us-central1-b", "1.35.8-gke.1036000"
 PLATFORM = f"projects/{SANDBOX_PROJECT}/global/networks/platform"
 NODES = f"projects/{SANDBOX_PROJECT}/regions/{REGION}/subnetworks/platform-nodes"
@@ -100,16 +102,18 @@ def ground(beamline_home: Path, tools: Callable[[str], Path]) -> Iterator[Home]:
         cloud = Operations(Simulation(Ledger(home.ledger), home.ledger.parent, 1e9, cluster, region=REGION, zone=ZONE))
         for kind, inputs in GROUND:
             cloud.create(kind, inputs)
+        KubernetesApi(home, record).post("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
         yield home
     finally:
         down(home.name, force=True)
 
 
-def guest(folder: Path, name: str) -> Path:
-    """A stack file of the kit's own program that uses the cluster of this name."""
+def guest(folder: Path, *, cluster: str = "platform", namespace: str = NAMESPACE) -> Path:
+    """A stack file of the kit's own program that uses the cluster and the namespace of these names."""
     overrides = {
-        "cluster": {"kind": "existing", "name": name, "version": VERSION},
+        "cluster": {"kind": "existing", "name": cluster, "version": VERSION},
         "network": {"kind": "of_cluster"},
+        "serving": {"namespace": namespace, "existing_namespace": True},
     }
     file = folder / "Pulumi.guest.yaml"
     file.write_text(yaml.safe_dump({"config": config_of("small-l4", overrides=overrides)}))
@@ -120,17 +124,24 @@ def test_a_cluster_that_is_not_there_ends_the_preview(ground: Home, tmp_path: Pa
     """One problem in the stack's own form, no traceback, and nothing made."""
     before = len(Ledger(ground.ledger).everything())
     with pytest.raises(ProblemsFound) as raised:
-        up(ground.name, guest(tmp_path, "plattform"))
+        up(ground.name, guest(tmp_path, cluster="plattform"))
     assert "error[not-found] cluster.name = plattform" in str(raised.value)
-    log = (ground.logs / "pulumi-preview").with_suffix(".log").read_text()
+    log = (ground.logs / "pulumi-preview.log").read_text()
     assert "clusters/plattform not found" in log
     assert "Traceback" not in log
     assert len(Ledger(ground.ledger).everything()) == before
 
 
+def test_a_namespace_that_is_not_there_ends_the_preview(ground: Home, tmp_path: Path) -> None:
+    with pytest.raises(ProblemsFound) as raised:
+        up(ground.name, guest(tmp_path, namespace="inferenze"))
+    assert "inferenze" in str(raised.value)
+    assert "Traceback" not in (ground.logs / "pulumi-preview.log").read_text()
+
+
 def test_a_stack_is_applied_in_a_cluster_that_is_there(ground: Home, tmp_path: Path) -> None:
     """It makes pools and rights, neither cluster nor network; the second apply changes nothing."""
-    file = guest(tmp_path, "platform")
+    file = guest(tmp_path)
     result = up(ground.name, file)
     assert set(result.changes) == {"create"}
     assert result.outputs["cluster"] == "platform"
