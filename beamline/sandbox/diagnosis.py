@@ -22,6 +22,8 @@ WITHOUT_ENDPOINTS = "service-without-endpoints"
 
 _STARTING = {"ContainerCreating", "PodInitializing"}
 _EVENTS = "events of the object"
+_UNPREPARED = "FailedPrepareDynamicResources"
+_GRAPHS = "/apis/nvidia.com/v1beta1/dynamographdeployments"
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class _Finding:
 def diagnose(api: KubernetesApi) -> list[Problem]:
     """Return what keeps workloads and Services from working; empty when everything is ready."""
     pods = [pod for pod in api.items("/api/v1/pods") if not _finished(pod)]
-    found = [*_pods(api, pods), *_short_workloads(api), *_services(api, pods)]
+    found = [*_pods(api, pods), *_short_workloads(api), *_failed_graphs(api), *_services(api, pods)]
     return ordered(found)
 
 
@@ -47,10 +49,10 @@ def _finished(pod: Object) -> bool:
 
 
 def _pods(api: KubernetesApi, pods: list[Object]) -> Iterator[Problem]:
-    owners = _deployments_of_replica_sets(api)
+    owners, unprepared = _deployments_of_replica_sets(api), _unprepared(api)
     together: dict[_Finding, list[str]] = {}
     for pod in pods:
-        finding = _why_not_ready(pod, _owner(pod, owners))
+        finding = _why_not_ready(pod, _owner(pod, owners), unprepared.get(pod["metadata"]["uid"], ""))
         if finding is not None:
             together.setdefault(finding, []).append(pod["metadata"]["name"])
     for finding, names in together.items():
@@ -64,7 +66,15 @@ def _pods(api: KubernetesApi, pods: list[Object]) -> Iterator[Problem]:
         )
 
 
-def _why_not_ready(pod: Object, owner: str) -> _Finding | None:
+def _unprepared(api: KubernetesApi) -> dict[str, str]:
+    """Return why kubelets hold pods whose claims are not prepared, by the pod's uid."""
+    events = api.items("/api/v1/events", fieldSelector=f"reason={_UNPREPARED}")
+    events = [event for event in events if event.get("reason") == _UNPREPARED]
+    events.sort(key=lambda event: str(event.get("lastTimestamp")))
+    return {event["involvedObject"]["uid"]: event["message"] for event in events}
+
+
+def _why_not_ready(pod: Object, owner: str, unprepared: str) -> _Finding | None:
     conditions = {c["type"]: c for c in pod["status"].get("conditions", [])}
     if conditions.get("Ready", {}).get("status") == "True":
         return None
@@ -74,6 +84,9 @@ def _why_not_ready(pod: Object, owner: str) -> _Finding | None:
             "give the pod what the message asks for: tolerations, node selector, smaller requests, or a larger pool"
         )
         return _Finding("pod-unschedulable", owner, scheduled.get("message", "not scheduled"), remedy, "kube-scheduler")
+    if unprepared and _is_held(pod):
+        remedy = "see whether the claim's driver runs on the pod's node, and what it waits for"
+        return _Finding("claims-not-prepared", owner, unprepared, remedy, "kubelet (simulated)")
     for status in _container_statuses(pod):
         state = status.get("state", {})
         waiting, terminated = state.get("waiting"), state.get("terminated")
@@ -87,6 +100,11 @@ def _why_not_ready(pod: Object, owner: str) -> _Finding | None:
     why = conditions.get("Ready", {}).get("message") or f"the pod is {pod['status'].get('phase', 'Pending')}"
     remedy = "wait, or make the startup probe's budget match what the container has to load"
     return _Finding("pod-not-ready", owner, why, remedy, "kubelet (simulated)")
+
+
+def _is_held(pod: Object) -> bool:
+    states = [status.get("state", {}).get("waiting") or {} for status in _container_statuses(pod)]
+    return all(state.get("reason") in _STARTING for state in states)
 
 
 def _container_statuses(pod: Object) -> Iterator[Object]:
@@ -124,6 +142,8 @@ def _short_workloads(api: KubernetesApi) -> Iterator[Problem]:
         ("DaemonSet", "/apis/apps/v1/daemonsets", _short_daemon_set),
         ("StatefulSet", "/apis/apps/v1/statefulsets", _short_stateful_set),
         ("Job", "/apis/batch/v1/jobs", _short_job),
+        ("LeaderWorkerSet", "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets", _short_set),
+        ("DynamoGraphDeployment", _GRAPHS, _short_graph),
     ):
         for workload in api.items(path):
             event = refused.get(workload["metadata"]["uid"])
@@ -148,6 +168,29 @@ def _short_stateful_set(workload: Object) -> bool:
 def _short_job(workload: Object) -> bool:
     status = workload["status"]
     return not any(status.get(key) for key in ("active", "succeeded", "failed"))
+
+
+def _short_set(workload: Object) -> bool:
+    return bool(workload["status"].get("readyReplicas", 0) < workload["spec"].get("replicas", 1))
+
+
+def _short_graph(workload: Object) -> bool:
+    return bool(workload["status"].get("state") != "successful")
+
+
+def _failed_graphs(api: KubernetesApi) -> Iterator[Problem]:
+    """Yield Dynamo graphs whose operator has given up: there may be no pod to ask."""
+    for graph in api.items(_GRAPHS):
+        conditions = {condition["type"]: condition for condition in graph["status"].get("conditions", [])}
+        if graph["status"].get("state") == "failed":
+            yield Problem(
+                rule="graph-failed",
+                path=f"DynamoGraphDeployment {graph['metadata']['namespace']}/{graph['metadata']['name']}",
+                value=conditions["Ready"]["reason"],
+                why=conditions["Ready"]["message"],
+                remedy="change the component that the message names",
+                source="condition Ready",
+            )
 
 
 def _refused(kind: str, workload: Object, message: str, source: str) -> Problem:

@@ -30,6 +30,9 @@ class FakeWriter(Writer):
         self.log.append(f"delete {manifest['metadata']['name']}")
         self.world.drop(manifest)
 
+    def warn(self, manifest: Manifest, reason: str, message: str, component: str) -> None:
+        self.log.append(f"{component} of {manifest['metadata']['name']}: {reason}: {message}")
+
     def status_of(self, name: str, **status: Any) -> None:
         """Let a pod report."""
         pod = self.world.find("Pod", "serving", name)

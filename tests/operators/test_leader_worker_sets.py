@@ -127,3 +127,11 @@ def test_nothing_happens_without_a_ready_operator(writer: Recorder) -> None:
     writer.world.put(lws())
     LeaderWorkerSets(writer.world, writer).run_once()
     assert writer.taken() == []
+
+
+def test_refused_pods_are_told_in_status_and_event(writer: Recorder) -> None:
+    writer.refuses = "exceeded quota"
+    writer.world.put(lws(replicas=1))
+    LeaderWorkerSets(writer.world, writer).run_once()
+    assert writer.taken() == ["leaderworkerset of beam: FailedCreate: exceeded quota"] * 2
+    assert conditions(writer) == {"Progressing": ("True", "Replicas are progressing: exceeded quota")}

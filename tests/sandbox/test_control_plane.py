@@ -242,3 +242,11 @@ def test_a_server_that_ends_is_named_with_the_end_of_its_log(other: Home, tools:
     assert text.startswith("etcd ended before it was ready:\n")
     assert "bind: address already in use" in text
     assert text.splitlines()[-1].startswith("end the program that took the port")
+
+
+def test_a_sandbox_of_before_gets_ports_for_what_is_new(other: Home, tools: dict[str, Path]) -> None:
+    ports = dict(zip(PORTS[:-1], free_ports(len(PORTS) - 1), strict=True))
+    kubernetes = {"endpoint": f"{LOOPBACK}:{ports['kube-apiserver']}"}
+    record = control_plane.ensure_running(other, Record("other", ports=ports, kubernetes=kubernetes), tools)
+    assert list(record.ports) == list(PORTS)
+    assert ports.items() <= record.ports.items()

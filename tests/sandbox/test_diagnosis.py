@@ -138,6 +138,85 @@ CASES = [
         ],
     ),
     Case(
+        "a pod whose claim is not prepared, and one that runs by now",
+        [
+            pod("held", _NOT_READY, status=_waiting("ContainerCreating", "")),
+            pod("runs", _NOT_READY, status={"containerStatuses": [{"name": "vllm", "state": {"running": {}}}]}),
+            *(
+                item(
+                    "Event",
+                    name,
+                    reason="FailedPrepareDynamicResources",
+                    involvedObject={"uid": f"uid-{name}"},
+                    message="the node has not joined",
+                )
+                for name in ("held", "runs")
+            ),
+        ],
+        [
+            Problem(
+                rule="claims-not-prepared",
+                path="Pod beam/held",
+                value="held",
+                why="the node has not joined",
+                remedy="see whether the claim's driver runs on the pod's node, and what it waits for",
+                source="kubelet (simulated)",
+            ),
+            Problem(
+                rule="pod-not-ready",
+                path="Pod beam/runs",
+                value="runs",
+                why="containers with unready status: [vllm]",
+                remedy="wait, or make the startup probe's budget match what the container has to load",
+                source="kubelet (simulated)",
+            ),
+        ],
+    ),
+    Case(
+        "pods that a LeaderWorkerSet may not make, and one that is whole",
+        [
+            item("LeaderWorkerSet", "beam", spec={"replicas": 2}, status={"readyReplicas": 1}),
+            item("LeaderWorkerSet", "whole", spec={"replicas": 2}, status={"readyReplicas": 2}),
+            item("Event", "1", involvedObject={"uid": "uid-beam"}, message=_QUOTA),
+            item("Event", "2", involvedObject={"uid": "uid-whole"}, message=_QUOTA),
+        ],
+        [
+            Problem(
+                rule="pods-refused",
+                path="LeaderWorkerSet beam/beam",
+                why=_QUOTA,
+                remedy="change the pod template or the namespace's quota, Pod Security level or policies",
+                source="events of the object",
+            )
+        ],
+    ),
+    Case(
+        "a Dynamo graph that its operator gave up, and one that is on its way",
+        [
+            item(
+                "DynamoGraphDeployment",
+                "beam",
+                status={
+                    "state": "failed",
+                    "conditions": [
+                        {"type": "Ready", "status": "False", "reason": "r", "message": "decode: too few GPUs"}
+                    ],
+                },
+            ),
+            item("DynamoGraphDeployment", "other", status={"state": "pending"}),
+        ],
+        [
+            Problem(
+                rule="graph-failed",
+                path="DynamoGraphDeployment beam/beam",
+                value="r",
+                why="decode: too few GPUs",
+                remedy="change the component that the message names",
+                source="condition Ready",
+            )
+        ],
+    ),
+    Case(
         "a Service whose selector no pod has",
         [
             pod("vllm-1", ("Ready", "True", ""), labels={"app": "vllm", "tier": "gpu"}),

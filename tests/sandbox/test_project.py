@@ -140,6 +140,23 @@ def test_the_shims_run_what_they_stand_for(home: Home, program: Path) -> None:
     }
 
 
+def test_the_provider_downloads_charts_through_the_sandbox_only(
+    home: Home, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever proxy, certificates and Helm settings the user has, and without touching the user's Helm."""
+    for name in ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "SSL_CERT_FILE", "HELM_CACHE_HOME"):
+        monkeypatch.setenv(name, "theirs")
+    _prepare(home, program)
+    executable(home.folder / "tools" / "pulumi-resource-kubernetes", "env")
+    shim = str(home.bin / "pulumi-resource-kubernetes")
+    lines = subprocess.run([shim], capture_output=True, text=True, check=True).stdout.splitlines()
+    found = dict(line.partition("=")[::2] for line in lines)
+    assert {found[name] for name in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY")} == {"http://127.0.0.1:7"}
+    assert found["NO_PROXY"] == "127.0.0.1,localhost"
+    assert found["SSL_CERT_FILE"] == str(home.charts_ca_file)
+    assert all(found[f"HELM_{part}_HOME"].startswith(str(home.charts)) for part in ("CACHE", "CONFIG", "DATA"))
+
+
 def test_the_official_language_host_is_used_where_it_stands_beside_pulumi(home: Home, program: Path) -> None:
     executable(home.folder / "tools" / "pulumi-language-python", "echo official")
     _prepare(home, program)

@@ -158,6 +158,8 @@ class Dynamo:
     def _spanning(self, graph: Graph, component: Manifest, replicas: int) -> _Part:
         pods = [pod for pod in self._pods(graph, component) if controls(graph.manifest, pod)]
         progress = self._groups.reconcile(groups(graph, component, replicas), pods, together=True)
+        for refusal in progress.refused:
+            self.writer.warn(graph.manifest, "FailedCreate", refusal, "grove")
         name = f"{graph_name(graph)}-0-{component['name'].lower()}"
         part = _counts("PodCliqueScalingGroup", [name], replicas=replicas, updated=progress.updated)
         part |= {"readyReplicas": progress.ready, "availableReplicas": progress.ready}

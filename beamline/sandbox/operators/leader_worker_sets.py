@@ -56,6 +56,8 @@ class LeaderWorkerSets:
             together=spec["leaderWorkerTemplate"]["restartPolicy"] in _RECREATING,
             max_unavailable=_share(update.get("maxUnavailable", 1), spec["replicas"]),
         )
+        for refusal in progress.refused:
+            self.writer.warn(found, "FailedCreate", refusal, "leaderworkerset")
         self.writer.status(found, _status(found, progress, pods))
 
 

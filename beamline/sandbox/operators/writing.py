@@ -43,7 +43,7 @@ class Writer:
         try:
             self.api.apply(_kind(manifest), {**manifest, "metadata": {**metadata, "annotations": annotations}})
         except CloudError as refused:
-            return str(refused)
+            return _reason(refused)
         return ""
 
     def create(self, manifest: dict[str, Any]) -> str:
@@ -51,7 +51,7 @@ class Writer:
         try:
             self.api.create(_kind(manifest), manifest)
         except CloudError as refused:
-            return str(refused)
+            return _reason(refused)
         return ""
 
     def delete(self, manifest: Manifest) -> None:
@@ -120,6 +120,11 @@ def controls(owner: Manifest, manifest: Manifest) -> bool:
     """Tell whether one object made another."""
     references = manifest["metadata"].get("ownerReferences") or []
     return any(reference["uid"] == owner["metadata"]["uid"] for reference in references)
+
+
+def _reason(refused: CloudError) -> str:
+    """Return what the server said, without the request that it refused."""
+    return str(refused).partition(": ")[2] or str(refused)
 
 
 def _kind(manifest: Manifest) -> Kind:
