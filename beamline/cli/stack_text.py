@@ -12,6 +12,8 @@ from rich.table import Table
 from beamline.cli.output import pairs, table
 from stacks import Problem, StackSpec
 from stacks.memory import GIB
+from stacks.spec import ExistingCluster, ExistingNetwork, Preset
+from stacks.wording import some
 
 __all__ = ["counted", "derived_table", "evidence_json", "evidence_table", "summary"]
 
@@ -26,35 +28,71 @@ def counted(problems: Sequence[Problem]) -> str:
 def summary(spec: StackSpec) -> Table:
     """Return what the stack is, in a few lines: hardware, nodes, price first."""
     preset, rows, serving = spec.preset, spec.rows, spec.preset.serving
-    engine, router, shape = serving.engine, serving.router, serving.shape
-    experts = ", expert parallel" if shape.expert_parallel else ""
-    context = f"context of {serving.context_tokens:,} tokens"
+    engine, router = serving.engine, serving.router
     lines = [
         ("preset", f"{spec.settings.preset}: {preset.description}"),
         ("place", f"project {spec.settings.project}, {spec.settings.zone}"),
+        ("cluster", _cluster(preset)),
         ("hardware", _hardware(spec)),
+        ("capacity", _capacity(spec)),
         ("price", _price(spec)),
-        ("model", f"{rows.model.title}, {rows.checkpoint.precision}, {context}"),
-        ("engine", f"{engine.kind} {engine.version}, {_replicas(spec)}{experts}"),
+        ("model", f"{rows.model.title}, {rows.checkpoint.precision}, context of {serving.context_tokens:,} tokens"),
+        ("engine", f"{engine.kind} {engine.version}"),
+        ("replicas", _replicas(spec)),
+        *([("transport", _transport(spec))] if rows.transport else []),
         ("router", f"{router.kind} {router.release}, {router.gateway.gateway_class}"),
     ]
     return pairs(lines)
 
 
+def _cluster(preset: Preset) -> str:
+    cluster, network = preset.cluster, preset.network
+    place = {"new": "in a VPC of its own", "of_cluster": "in the VPC it is in"}.get(network.kind)
+    if isinstance(network, ExistingNetwork):
+        place = f"in VPC {network.network}, subnet {network.subnetwork}"
+    if isinstance(cluster, ExistingCluster):
+        return f"{cluster.name}, which exists, {place}; new nodes have GKE {cluster.version}"
+    return f"new, GKE {cluster.version}, {cluster.release_channel}, {place}"
+
+
 def _replicas(spec: StackSpec) -> str:
-    """Return how many replicas of which size, by role where there are several."""
-    nodes = spec.derived.nodes_per_replica
-    size = f"{spec.preset.serving.shape.tensor_parallel} GPU{f' over {nodes} nodes' if nodes > 1 else ''}"
-    if len(spec.roles) == 1:
-        return f"{spec.derived.replicas} x {size}"
-    return ", ".join(f"{role.replicas} {role.name} x {size}" for role in spec.roles)
+    """Return how many replicas of which size, by role where there are several, and how they lie on nodes."""
+    derived, shape = spec.derived, spec.preset.serving.shape
+    size = some(shape.tensor_parallel, "GPU")
+    several = len(spec.roles) > 1
+    parts = [f"{f'{role.name} ' if several else ''}{role.replicas} x {size}" for role in spec.roles]
+    parts += ["expert parallel"] if shape.expert_parallel else []
+    if derived.nodes_per_replica > 1:
+        return ", ".join((*parts, f"each over {derived.nodes_per_replica} nodes"))
+    a_node = min(derived.replicas_per_node, derived.replicas)
+    return ", ".join((*parts, f"{a_node if a_node > 1 else 'one'} a node"))
+
+
+def _transport(spec: StackSpec) -> str:
+    """Return what joins pods of different nodes, and what each of them claims for it."""
+    transport, chosen = spec.rows.transport, spec.preset.serving.transport
+    if transport is None or chosen is None:
+        return "none"
+    claims = []
+    if transport.compute_domain:
+        nodes = chosen.compute_domain_nodes
+        claims.append(f"ComputeDomain of {some(nodes, 'node')}" if nodes else "ComputeDomain that grows with its pods")
+    if transport.rdma_device_class:
+        claims.append(f"{some(spec.derived.rdma_devices_per_pod, 'RDMA device')} a pod")
+    return ", ".join((transport.name, *claims))
 
 
 def _hardware(spec: StackSpec) -> str:
     gpu, pool, system = spec.rows.hardware.gpu, spec.preset.accelerator_pool, spec.preset.system_pool
     gpus = f"{gpu.count} x {gpu.model}, {gpu.memory_gb_per_gpu} GB each"
-    nodes = f"{pool.nodes} x {pool.machine_type} ({gpus}), {pool.provisioning.kind.replace('_', ' ')}"
-    return f"{nodes}; {system.nodes} x {system.machine_type} for routers"
+    return f"{pool.nodes} x {pool.machine_type} ({gpus}); {system.nodes} x {system.machine_type} for routers"
+
+
+def _capacity(spec: StackSpec) -> str:
+    """Return where the accelerator nodes come from."""
+    if spec.settings.reservation:
+        return f"reservation {spec.settings.reservation}"
+    return spec.preset.accelerator_pool.provisioning.kind.replace("_", " ")
 
 
 def _price(spec: StackSpec) -> str:
@@ -89,6 +127,6 @@ def derived_table(spec: StackSpec) -> RenderableType:
 
 def _amount(value: object, unit: str) -> str:
     if not isinstance(value, int | float) or isinstance(value, bool):
-        return "unknown" if value is None else str(value)
+        return str(value) if value is not None else "unknown" if unit == "USD/h" else "none"
     text = str(value) if unit == "port" else f"{value:,}"
     return f"{text} ({value / GIB:,.1f} GiB)" if unit == "bytes" and value >= GIB else text

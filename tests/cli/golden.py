@@ -18,6 +18,8 @@ COMMANDS: dict[str, list[str]] = {
     "presets-json": ["presets", "--json"],
     "plan-g4": ["plan", "g4"],
     "plan-small-l4": ["plan", "small-l4"],
+    "plan-a4x-max": ["plan", "a4x-max"],
+    "plan-a4x-max-llmd": ["plan", "a4x-max-llmd"],
     "plan-mistakes": ["plan", MISTAKES],
     "plan-mistakes-json": ["plan", MISTAKES, "--json"],
     "plan-unknown-stack": ["plan", "g4-lmd"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from beamline.cli import completion, planning
+from stacks.preset_files import preset_names
 from tests.cli.command import run
 from tests.policies.graphs import with_values
 
@@ -38,8 +39,8 @@ def test_all_stacks_are_checked_when_none_is_named() -> None:
     assert [verdict["stack"] for verdict in verdicts] == completion.stack_names() != []
 
 
-@pytest.mark.parametrize("preset", ["g4-llmd", "g4-llmd-multi", "small-l4"])
+@pytest.mark.parametrize("preset", [name for name in preset_names() if name != "g4-llmd-nvfp4"])
 def test_shipped_presets_pass(preset: str) -> None:
-    """The judges find nothing in what the kit itself ships."""
+    """The judges find nothing in what the kit itself ships; the one left out must be accepted as unverified first."""
     problems = run("check", preset, "--json").json()["stacks"][0]["problems"]
     assert {problem["severity"] for problem in problems} <= {"note"}

@@ -19,6 +19,7 @@ CASES: dict[str, tuple[list[str], dict[str, Any], int]] = {
     "an unknown preset": (["presets", "g4"], PROBLEMS, 1),
     "a plan": (["plan", "g4"], PLAN, 0),
     "a plan of a preset": (["plan", "small-l4"], PLAN, 0),
+    "a plan of metal": (["plan", "a4x-max"], PLAN, 0),
     "a plan with mistakes": (["plan", MISTAKES], PLAN, 1),
     "a plan of nothing": (["plan", "g4-lmd"], PLAN, 1),
     "a check": (["check"], CHECK, 0),

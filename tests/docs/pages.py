@@ -13,8 +13,9 @@ from beamline.cli import app
 from beamline.sandbox.cloud.ownership import ownership
 from beamline.sandbox.home import CHECKOUT
 from stacks import resolve
+from stacks.cloud import PLACEHOLDER_SUB_BLOCK
 from stacks.evidence import Feature
-from stacks.preset_files import preset_names
+from stacks.preset_files import compose, preset_names
 from stacks.settings import pulumi_config
 
 __all__ = ["IN_A_SANDBOX", "MISTAKES", "OWNERSHIP", "README", "commands", "ownership_page", "readme", "shown_block"]
@@ -78,8 +79,11 @@ def _presets_table() -> str:
     lines = ["| Preset | What | Evidence |", "|---|---|---|"]
     place = {"beamline:project": "your-project-id", "beamline:region": "us-central1", "beamline:zone": "us-central1-b"}
     for name in preset_names():
-        config = {**place, "beamline:preset": name, "beamline:accept_unverified": ["precision:nvfp4"]}
-        spec = resolve("x", pulumi_config(config), where="README.md", applying=False)
+        chosen = {**place, "beamline:preset": name, "beamline:accept_unverified": ["precision:nvfp4"]}
+        pool = compose(name, key="preset", where="")[0]["accelerator_pool"]
+        if pool["provisioning"]["kind"] == "reservation":
+            chosen["beamline:reservation"] = PLACEHOLDER_SUB_BLOCK
+        spec = resolve("x", pulumi_config(chosen), where="README.md", applying=False)
         lines.append(f"| `{name}` | {spec.preset.description} | {_standing(spec.features)} |")
     return "\n".join(lines)
 
