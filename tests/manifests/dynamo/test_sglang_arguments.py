@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from manifests.dynamo.sglang_arguments import sglang_arguments
 from stacks.memory import GB, GIB
 
 from ..cases import spec_of
@@ -90,6 +92,16 @@ def test_a_worker_of_both_has_no_disaggregation() -> None:
     assert not any("disaggregation" in a or a.startswith("--host") for a in worker)
     assert set(worker) >= PROMPTS
     assert "--hicache-size=107" in worker
+
+
+def test_experts_spread_over_all_ranks_where_the_shape_says_so() -> None:
+    """No model of the catalog lets SGLang do this yet; a shape that asks for it must not be passed over."""
+    spec = spec_of("dynamo-aggregated")
+    shape = spec.preset.serving.shape.model_copy(update={"expert_parallel": True})
+    serving = spec.preset.serving.model_copy(update={"shape": shape})
+    spread = replace(spec, preset=spec.preset.model_copy(update={"serving": serving}))
+    added = set(sglang_arguments(spread, spec.roles[0])) - set(sglang_arguments(spec, spec.roles[0]))
+    assert added == {"--ep-size=4"}
 
 
 def test_over_two_nodes_the_size_is_the_replicas_and_the_operator_adds_the_rest() -> None:
