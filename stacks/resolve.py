@@ -81,7 +81,7 @@ def resolve(stack: str, config: Mapping[str, str], *, where: str, applying: bool
     found = lay_over(*preset, overrides, catalog=catalog, where=where, problems=problems)
     if found is None or lock is None:
         raise ProblemsFound(problems)
-    said = frozenset(p.path for p in problems if p.severity == "error")
+    said = found.set_aside | {p.path for p in problems if p.severity == "error"}
     derived = derive(found.preset, found.rows)
     charts = _charts(found, catalog, values.get("mirror"), lock)
     images = _images(found, catalog, values.get("mirror"), lock)

@@ -6,15 +6,11 @@ and who says so; it never stops at the first finding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 from stacks.checks import capacity, fabric, hardware, launch, network, parallelism, routing, serving, speculation
-from stacks.checks.candidate import Candidate
+from stacks.checks.candidate import Candidate, Check
 from stacks.problems import Problem
 
 __all__ = ["CHECKS", "Candidate", "check_all"]
-
-Check = Callable[[Candidate], Iterator[Problem]]
 
 CHECKS: tuple[Check, ...] = (
     *hardware.CHECKS,

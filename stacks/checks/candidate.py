@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 from stacks.charts import ChartReference
 from stacks.derive import Derived
 from stacks.images import ImageReference
+from stacks.problems import Problem, touches
 from stacks.row_lookup import Rows
 from stacks.spec import Preset
 
-__all__ = ["Candidate"]
+__all__ = ["Candidate", "Check", "about"]
 
 
 @dataclass(frozen=True)
@@ -33,3 +35,23 @@ class Candidate:
     images: Mapping[str, ImageReference]
     charts: Mapping[str, ChartReference]
     applying: bool
+
+
+Check = Callable[[Candidate], Iterator[Problem]]
+
+
+def about(*paths: str) -> Callable[[Check], Check]:
+    """Mark a check that says nothing once a value at one of ``paths`` is known to be wrong.
+
+    The preset's own value stands there then: an engine of another kind, of which the user never spoke.
+    """
+
+    def marked(check: Check) -> Check:
+        @wraps(check)
+        def checked(c: Candidate) -> Iterator[Problem]:
+            if not any(touches(path, c.set_aside) for path in paths):
+                yield from check(c)
+
+        return checked
+
+    return marked

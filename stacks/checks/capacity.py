@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate
+from stacks.derive import Derived, derive
 from stacks.memory import GB, GIB, MIB
 from stacks.problems import Problem
-from stacks.spec import PrefillDecode
+from stacks.spec import NoOffload, PrefillDecode
 from stacks.wording import some
 
 __all__ = ["CHECKS"]
@@ -144,6 +145,13 @@ def nodes(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def _without_tier(c: Candidate) -> Derived:
+    """The numbers of the same stack with nothing below GPU memory: whether the tier is what does not fit."""
+    cache = c.preset.serving.kv_cache.model_copy(update={"offload": NoOffload(kind="none")})
+    serving = c.preset.serving.model_copy(update={"kv_cache": cache})
+    return derive(c.preset.model_copy(update={"serving": serving}), c.rows)
+
+
 def host_memory(c: Candidate) -> Iterator[Problem]:
     """Pods with their host tier must fit the memory GKE leaves them."""
     per_node = min(c.derived.replicas_per_node, c.derived.replicas)
@@ -153,11 +161,12 @@ def host_memory(c: Candidate) -> Iterator[Problem]:
     if needed <= available:
         return
     offload = c.preset.serving.kv_cache.offload
-    tiered = offload.kind == "host_dram"
+    tier = offload.gib_per_replica if offload.kind == "host_dram" else None
+    tiered = tier is not None and per_node * _without_tier(c).pod_memory_gib <= available
     yield Problem(
         rule="host-memory",
         path="serving.kv_cache.offload.gib_per_replica" if tiered else "accelerator_pool.machine_type",
-        value=offload.gib_per_replica if offload.kind == "host_dram" else c.rows.hardware.machine_type,
+        value=tier if tiered else c.rows.hardware.machine_type,
         why=f"a node's engine pods need {per_node} x {c.derived.pod_memory_gib} GiB of memory, "
         f"{c.rows.hardware.machine_type} leaves {available} GiB for them"
         f"{f' beside {pages_gib} GiB of huge pages' if pages_gib else ''}; they would stay Pending",
@@ -194,11 +203,12 @@ def local_ssd(c: Candidate) -> Iterator[Problem]:
     if needed <= available:
         return
     offload = c.preset.serving.kv_cache.offload
-    tiered = offload.kind == "local_ssd"
+    tier = offload.gib_per_replica if offload.kind == "local_ssd" else None
+    tiered = tier is not None and weights_gib + per_node * _without_tier(c).pod_ephemeral_gib <= available
     yield Problem(
         rule="local-ssd-capacity",
         path="serving.kv_cache.offload.gib_per_replica" if tiered else "accelerator_pool.machine_type",
-        value=offload.gib_per_replica if offload.kind == "local_ssd" else c.rows.hardware.machine_type,
+        value=tier if tiered else c.rows.hardware.machine_type,
         why=f"weights ({weights_gib} GiB) and a node's engine pods ({per_node} x {c.derived.pod_ephemeral_gib} GiB) "
         f"need {needed} GiB, the node's local SSD has {available} GiB for pods; a full disk evicts the server",
         allowed=f"up to {max(0, (available - weights_gib) // per_node)} GiB per replica",

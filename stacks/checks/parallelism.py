@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stacks.checks.candidate import Candidate
+from stacks.checks.candidate import Candidate, about
 from stacks.problems import Problem
 from stacks.rows import DynamoRelease
 from stacks.spec import PrefillDecode
@@ -40,13 +40,18 @@ def tensor_parallel(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def _spans(c: Candidate) -> bool:
+    """Tell whether a replica takes more than one node, in a size that the model divides into."""
+    tp, support = c.preset.serving.shape.tensor_parallel, c.rows.model.engines[c.preset.serving.engine.kind]
+    return tp > c.rows.hardware.gpu.count and tp in support.tensor_parallel
+
+
 def spans_nodes(c: Candidate) -> Iterator[Problem]:
-    """A replica larger than a node takes whole nodes, a transport between them, and somebody to start it."""
-    tp, row, release = c.preset.serving.shape.tensor_parallel, c.rows.hardware, c.rows.release
-    kind, gpus = c.preset.serving.engine.kind, row.gpu.count
-    if tp <= gpus or tp not in c.rows.model.engines[kind].tensor_parallel:
+    """A replica larger than a node takes whole nodes, and a transport between them."""
+    tp, row, transport = c.preset.serving.shape.tensor_parallel, c.rows.hardware, c.rows.transport
+    gpus = row.gpu.count
+    if not _spans(c):
         return
-    transport = c.rows.transport
     if tp % gpus or row.fabric.nvlink_domain_nodes == 1:
         why = "does not fill whole nodes" if tp % gpus else "nothing fast enough joins these nodes"
         yield Problem(
@@ -70,18 +75,25 @@ def spans_nodes(c: Candidate) -> Iterator[Problem]:
             remedy=f"name a transport of this hardware, or lower serving.shape.tensor_parallel to {gpus}",
             source=row.fabric.source,
         )
-    if isinstance(release, DynamoRelease) and not release.runtimes[kind].spans_nodes:
+
+
+@about("serving.router.kind", "serving.engine.kind")
+def engine_spans_nodes(c: Candidate) -> Iterator[Problem]:
+    """A replica larger than a node needs a router stack that starts all its parts."""
+    kind, release = c.preset.serving.engine.kind, c.rows.release
+    if _spans(c) and isinstance(release, DynamoRelease) and not release.runtimes[kind].spans_nodes:
         yield Problem(
             rule="engine-spans-nodes",
             path="serving.shape.tensor_parallel",
-            value=tp,
+            value=c.preset.serving.shape.tensor_parallel,
             why=f"replicas of {kind} over several nodes are not rendered with {release.kind} {release.version}",
-            allowed=f"up to {gpus}",
+            allowed=f"up to {c.rows.hardware.gpu.count}",
             remedy="lower it, or choose another serving.engine.kind or serving.router.kind",
             source=release.runtimes[kind].source,
         )
 
 
+@about("serving.engine.kind")
 def expert_parallel(c: Candidate) -> Iterator[Problem]:
     """Expert parallelism needs experts, more than one GPU, and an engine that spreads this model's."""
     shape, kind = c.preset.serving.shape, c.preset.serving.engine.kind
@@ -109,6 +121,7 @@ def expert_parallel(c: Candidate) -> Iterator[Problem]:
     )
 
 
+@about("serving.router.kind", "serving.engine.kind")
 def prefill_decode(c: Candidate) -> Iterator[Problem]:
     """Prefill apart from decode takes a router stack and an engine that do it, and a way for the KV cache to go."""
     if not isinstance(c.preset.serving.shape, PrefillDecode):
@@ -137,4 +150,4 @@ def prefill_decode(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (tensor_parallel, spans_nodes, expert_parallel, prefill_decode)
+CHECKS = (tensor_parallel, spans_nodes, engine_spans_nodes, expert_parallel, prefill_decode)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from stacks.checks.candidate import Candidate
+from stacks.checks.candidate import Candidate, about
 from stacks.problems import Problem
 from stacks.spec import Bucket, SglangEngine, VllmEngine
 from stacks.wording import some
@@ -52,6 +52,7 @@ def precision_on_gpu(c: Candidate) -> Iterator[Problem]:
             )
 
 
+@about("serving.engine.kind")
 def nvfp4_experts(c: Candidate) -> Iterator[Problem]:
     """NVFP4 experts spread by expert parallelism have failed where they run spread by tensor parallelism."""
     capability = c.rows.hardware.gpu.compute_capability
@@ -72,6 +73,7 @@ def nvfp4_experts(c: Candidate) -> Iterator[Problem]:
         )
 
 
+@about("serving.engine.kind")
 def moe_backend(c: Candidate) -> Iterator[Problem]:
     """NVFP4 experts have several kernels, not all of which exist for a GPU; on these the choice is made by hand."""
     engine, capability = c.preset.serving.engine, c.rows.hardware.gpu.compute_capability
@@ -115,6 +117,7 @@ def moe_backend(c: Candidate) -> Iterator[Problem]:
         )
 
 
+@about("serving.engine.kind")
 def kv_cache_dtype(c: Candidate) -> Iterator[Problem]:
     """Not every attention kernel reads a quantized cache."""
     capability, dtype = c.rows.hardware.gpu.compute_capability, c.preset.serving.kv_cache.dtype
@@ -131,6 +134,7 @@ def kv_cache_dtype(c: Candidate) -> Iterator[Problem]:
         )
 
 
+@about("serving.engine.kind")
 def window_pool(c: Candidate) -> Iterator[Problem]:
     """An engine that pools windows apart needs one for every running sequence, and the rest for the full layers."""
     engine, model, block = (
@@ -161,6 +165,7 @@ def window_pool(c: Candidate) -> Iterator[Problem]:
         )
 
 
+@about("serving.engine.kind")
 def batch(c: Candidate) -> Iterator[Problem]:
     """Each running sequence takes at least one token of a step."""
     engine = c.preset.serving.engine
@@ -177,6 +182,7 @@ def batch(c: Candidate) -> Iterator[Problem]:
         )
 
 
+@about("serving.engine.kind")
 def offload_tier(c: Candidate) -> Iterator[Problem]:
     """An engine has the tiers it has."""
     kind, tiers = c.preset.serving.kv_cache.offload.kind, c.rows.engine.offload.tiers
