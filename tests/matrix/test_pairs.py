@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,6 +45,15 @@ def test_a_combination_plans_or_says_which_keys_conflict(row: dict[str, str]) ->
         others = [{**row, axis: value} for value in AXES[axis] if value != row[axis]]
         ended = [other[axis] for other in others if problem.rule not in {p.rule for p in errors_of(other)}]
         assert ended, f"{problem.rule} names {problem.path}, and no other value of {axis} ends it"
+
+
+@pytest.mark.parametrize("row", ROWS, ids=NAMES)
+def test_a_refusal_is_about_what_was_asked_for(row: dict[str, str]) -> None:
+    """Where a router stack or an engine is refused the preset's own stands in for it; nothing is said about that."""
+    for axis, problem in itertools.product(("router", "engine"), errors_of(row)):
+        others = [kind for kind in AXES[axis] if kind != row[axis]]
+        about = [kind for kind in others if re.search(rf"\b{re.escape(kind)}\b", problem.why)]
+        assert about == [] or axis_of(problem.path) in ("router", "engine"), f"{problem.rule}: {problem.why}"
 
 
 @pytest.mark.parametrize("row", ROWS, ids=NAMES)
