@@ -5,11 +5,23 @@ A wrong weight size or version floor would pass every schema and then size a nod
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import singledispatch
 
 from stacks.problems import Problem
-from stacks.rows import GkeSupport, HardwareRow, ModelRow, Strict, SystemMachineRow, TransportRow
+from stacks.rows import (
+    ChartRow,
+    DynamoRelease,
+    EngineRow,
+    GkeSupport,
+    HardwareRow,
+    HelperCharts,
+    ModelRow,
+    Strict,
+    SystemMachineRow,
+    TransportRow,
+)
 from stacks.versions import minor
 
 __all__ = ["inconsistencies"]
@@ -69,6 +81,59 @@ def _of_hardware(row: HardwareRow, say: Say) -> Iterator[Problem]:
         yield say("gpu.nccl_p2p_level", gpu.nccl_p2p_level, "one GPU has no peer", "null")
     if gpu.fp4_tensor_cores and not gpu.fp8_tensor_cores:
         yield say("gpu.fp8_tensor_cores", "false", "tensor cores that read FP4 read FP8 too", "true")
+    taint = f"kubernetes.io/arch={row.machine.arch}:NoSchedule"
+    if row.machine.arch != "amd64" and taint not in row.gke.taints:
+        yield say("gke.taints", row.gke.taints, f"GKE taints {row.machine.arch} nodes; no pod would tolerate it", taint)
+    if row.gke.reservation_scope == "sub_block" and "reservation" not in row.gke.provisioning:
+        yield say("gke.reservation_scope", "sub_block", "these nodes do not come from reservations", "reservation")
+    yield from _of_fabric(row, say)
+
+
+def _of_fabric(row: HardwareRow, say: Say) -> Iterator[Problem]:
+    """Nodes of one NVLink domain are placed together and told apart from other domains."""
+    fabric, nodes = row.fabric, row.fabric.nvlink_domain_nodes
+    for key, value in (("placement", fabric.placement), ("domain_label", fabric.domain_label)):
+        if (value is not None) != (nodes > 1):
+            why = f"an NVLink domain has {nodes} nodes" if nodes > 1 else "no NVLink domain spans nodes"
+            yield say(f"fabric.{key}", value, why, "null exactly where a domain is one node")
+    if fabric.placement and nodes > 1:
+        topology, gpus = fabric.placement.accelerator_topology, nodes * row.gpu.count
+        if math.prod(int(part) if part.isdecimal() else 0 for part in topology.split("x")) != gpus:
+            why = f"{nodes} nodes of {row.gpu.count} GPUs are {gpus} GPUs"
+            yield say("fabric.placement.accelerator_topology", topology, why, f"1x{gpus}")
+    if (fabric.network_profile is None) != (not fabric.profile_labels):
+        why = "GKE gives nodes these labels for a network profile, and workloads select them"
+        yield say("fabric.profile_labels", fabric.profile_labels, why, "empty exactly without a network_profile")
+    if fabric.rdma_devices and fabric.network_profile is None:
+        why = "without a profile GKE makes no RDMA network and offers no devices"
+        yield say("fabric.rdma_devices", fabric.rdma_devices, why, "0 without a network_profile")
+
+
+@_found.register
+def _of_engine(row: EngineRow, say: Say) -> Iterator[Problem]:
+    if (row.image is None) != (row.user is None):
+        yield say("user", row.user and row.user.name, "it is the user of the image", "null exactly without an image")
+
+
+@_found.register
+def _of_helper_charts(row: HelperCharts, say: Say) -> Iterator[Problem]:
+    yield from _of_chart("dra_driver", row.dra_driver, say)
+    yield from _of_chart("leader_worker_set", row.leader_worker_set, say)
+
+
+@_found.register
+def _of_dynamo(row: DynamoRelease, say: Say) -> Iterator[Problem]:
+    yield from _of_chart("platform", row.platform, say)
+
+
+def _of_chart(key: str, row: ChartRow, say: Say) -> Iterator[Problem]:
+    """An OCI reference names the chart itself, an https repository is a folder of charts."""
+    named = row.repository.rpartition("/")[2] == row.name
+    if named != (row.protocol == "oci"):
+        why = f"Helm would look for {row.name} elsewhere: {row.protocol} repositories are written "
+        why += "with the chart's name last" if row.protocol == "oci" else "without the chart's name"
+        allowed = f".../{row.name}" if row.protocol == "oci" else row.repository.rpartition("/")[0]
+        yield say(f"{key}.repository", row.repository, why, allowed)
 
 
 @_found.register
@@ -92,6 +157,8 @@ def _of_transport(row: TransportRow, say: Say) -> Iterator[Problem]:
         yield say("hugepages_2mi_per_node", row.hugepages_2mi_per_node, why, "0 exactly without a node agent")
     if row.node_agent and row.rdma_device_class is None:
         yield say("node_agent", row.node_agent, "it brings up RDMA devices, and nothing claims them", "null")
+    if row.collectives and not (row.compute_domain or row.rdma_device_class):
+        yield say("collectives", "true", "nothing fast enough for them is claimed", "false")
 
 
 @_found.register

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from stacks.catalog_consistency import inconsistencies
+from stacks.catalog_references import loose_ends
 from stacks.problems import Problem, ProblemsFound
 from stacks.rows import (
     DynamoRelease,
@@ -117,6 +118,8 @@ def load_catalog(root: Path = CATALOG_DIR) -> Catalog:
     for field, model in (("helper_images", HelperImages), ("helper_charts", HelperCharts)):
         file = f"{model.schema_file}.yaml"
         rows[field] = _read_row(root / file, model, f"stacks/catalog/{file}", problems)
+    if not problems:
+        problems = loose_ends(rows)
     if problems:
         raise ProblemsFound(problems)
     return Catalog(**rows)

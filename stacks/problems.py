@@ -101,8 +101,8 @@ def touches(path: str, others: Collection[str]) -> bool:
 
 def ordered(problems: Iterable[Problem]) -> list[Problem]:
     """Sort by severity, then path and rule, and drop exact repeats: the same stack always prints the same text."""
-    unique = {(p.severity, p.rule, p.path, p.why, repr(p.value)): p for p in problems}
-    return sorted(unique.values(), key=lambda p: (_RANK[p.severity], p.path, p.rule, p.why, repr(p.value)))
+    unique = {(_RANK[p.severity], p.path, p.rule, p.why, repr(p.value), p.where): p for p in problems}
+    return [unique[key] for key in sorted(unique)]
 
 
 def _json(value: object) -> str:

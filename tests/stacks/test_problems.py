@@ -5,9 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import json
 
+from dataclasses import replace
+
 import pytest
 
 from stacks import Problem, ProblemsFound, has_errors, ordered, to_text
+from stacks.problems import touches
 
 FULL = Problem(
     rule="a-rule",
@@ -44,6 +47,21 @@ def test_order() -> None:
     other = Problem(rule="a", path="a", why="w", remedy="r")
     assert ordered([SPARE, warning, FULL, other, FULL]) == [other, FULL, warning, SPARE]
     assert ordered([other, FULL, SPARE, warning]) == ordered([SPARE, warning, FULL, other])
+
+
+def test_the_same_finding_in_two_files_is_two() -> None:
+    """Both files have to be corrected, so both are named."""
+    other = replace(FULL, where="stacks/Pulumi.a.yaml")
+    assert ordered([FULL, other]) == [other, FULL]
+
+
+@pytest.mark.parametrize(
+    ("path", "touched"),
+    [("a.b", True), ("a.b.c", True), ("a", True), ("a.bc", False), ("b", False), ("a.c", False)],
+)
+def test_touches(path: str, touched: bool) -> None:
+    """A path touches itself, what is inside it and what it is inside of; a longer word is another path."""
+    assert touches(path, ["a.b"]) is touched
 
 
 def test_has_errors() -> None:
