@@ -98,7 +98,7 @@ def _of_fabric(row: HardwareRow, say: Say) -> Iterator[Problem]:
             yield say(f"fabric.{key}", value, why, "null exactly where a domain is one node")
     if fabric.placement and nodes > 1:
         topology, gpus = fabric.placement.accelerator_topology, nodes * row.gpu.count
-        if math.prod(int(part) if part.isdecimal() else 0 for part in topology.split("x")) != gpus:
+        if math.prod(map(int, topology.split("x"))) != gpus:
             why = f"{nodes} nodes of {row.gpu.count} GPUs are {gpus} GPUs"
             yield say("fabric.placement.accelerator_topology", topology, why, f"1x{gpus}")
     if (fabric.network_profile is None) != (not fabric.profile_labels):

@@ -42,6 +42,7 @@ __all__ = [
     "SecretId",
     "Taint",
     "Text",
+    "Topology",
     "Version",
     "Zone",
 ]
@@ -241,6 +242,9 @@ ResourceName = Annotated[
         "the name of an existing resource: lower-case letters, digits and hyphens, a letter first",
         ((r".*/.*", "only the name at the end of the path"),),
     ),
+]
+Topology = Annotated[
+    str, Form(r"[1-9][0-9]{0,3}(x[1-9][0-9]{0,3})+", "GPUs of one placement, such as 1x72: one NVLink domain of 72")
 ]
 LabelKey = Annotated[str, Form(r"([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", "a label's key")]
 LabelValue = Annotated[str, Form(r"([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?", "a label's value")]

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from stacks.forms import ComputeCapability, GkeMinor, GkeVersion, LabelKey, LabelValue, Taint, Text
+from stacks.forms import ComputeCapability, GkeMinor, GkeVersion, LabelKey, LabelValue, Taint, Text, Topology
 from stacks.rows.base import Arch, NotNegative, Positive, Rate, Sourced, Strict
 
 __all__ = ["Fabric", "GkeSupport", "HardwareRow", "MachineShape", "SystemMachineRow"]
@@ -78,7 +78,7 @@ class Placement(Sourced):
     """The workload policy that keeps all nodes of a pool in one NVLink domain."""
 
     type: Literal["HIGH_THROUGHPUT"]
-    accelerator_topology: Text = Field(description="Such as 1x72: one domain of 72 GPUs.")
+    accelerator_topology: Topology
 
 
 class Fabric(Sourced):
