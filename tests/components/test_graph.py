@@ -189,6 +189,14 @@ def test_what_the_plan_notes_is_logged_once() -> None:
     assert "note[placeholder-project] project = your-project-id" in note.message
 
 
+def test_every_stack_says_the_same_things_about_itself(graph: Graph) -> None:
+    """Whoever uses a stack's outputs need not know which router or machine is behind it."""
+    assert set(graph.outputs) == {"cluster", "connect", "endpoint", "kubeconfig", "model", "namespace"}
+    connect = graph.outputs["connect"]
+    assert isinstance(connect, dict)
+    assert set(connect) == {"base_url", "client_timeout_s", "kubeconfig", "pods", "reachable_from", "try_it"}
+
+
 def test_outputs() -> None:
     """What a stack exports, and what of it a first preview already knows."""
     assert plan("g4-llmd").to_json()["outputs"] == {
