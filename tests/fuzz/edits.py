@@ -66,7 +66,7 @@ def _unions(full: Data) -> dict[Path, dict[str, Any]]:
 def misspelt(draw: st.DrawFn, key: str) -> str:
     """Return ``key`` with one slip of a finger in it."""
     index = draw(st.integers(0, len(key) - 2))
-    one, two = key[index : index + 2]
+    one, two = key[index], key[index + 1]
     wrong = draw(st.sampled_from([one, two + one, one + two + two, f"{one}-{two}", f"{one}{two}s"]))
     return key[:index] + wrong + key[index + 2 :]
 

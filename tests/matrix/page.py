@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from beamline.sandbox.home import CHECKOUT
@@ -32,17 +33,30 @@ and takes what plans through the schemas of Kubernetes and the rules over the re
 """
 
 
-def _rules(errors: Iterable[Problem]) -> str:
-    return ", ".join(sorted({f"`{problem.rule}`" for problem in errors}))
+@dataclass
+class _Cells:
+    """Writes cells, and remembers one case of every rule that is in one."""
 
+    explained: dict[str, Problem] = field(default_factory=dict)
 
-def _cell(verdict: Verdict, presets: Sequence[str] = ()) -> str:
-    if not verdict.plans:
-        return _rules(verdict.errors)
-    nodes = verdict.choice["nodes a replica"]
-    first = AXES["nodes a replica"][0]
-    said = "plans" if nodes == first else f"plans, {nodes} nodes a replica"
-    return said + "".join(f"<br>**{name}**" for name in presets)
+    def of(self, verdict: Verdict, presets: Sequence[str] = ()) -> str:
+        """The cell of one foundation."""
+        if not verdict.plans:
+            return self._rules(verdict)
+        nodes = verdict.choice["nodes a replica"]
+        said = "plans" if nodes == AXES["nodes a replica"][0] else f"plans, {nodes} nodes a replica"
+        return said + "".join(f"<br>**{name}**" for name in presets)
+
+    def added(self, standing: Sequence[Verdict], axis: str, value: str) -> str:
+        """What becomes of foundations when one value of another axis is chosen: plans if it does on any of them."""
+        if not standing:
+            return "nothing plans here"
+        verdict = best({**base.choice, axis: value} for base in standing)
+        return "plans" if verdict.plans else self._rules(verdict)
+
+    def _rules(self, verdict: Verdict) -> str:
+        self.explained |= {p.rule: p for p in verdict.errors if p.rule not in self.explained}
+        return ", ".join(sorted({f"`{p.rule}`" for p in verdict.errors}))
 
 
 def _table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> list[str]:
@@ -54,7 +68,7 @@ def _table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *lines, ""]
 
 
-def _foundations() -> list[str]:
+def _foundations(cells: _Cells) -> list[str]:
     """One table for each set of weights: hardware against router stack and engine."""
     stacks = list(itertools.product(AXES["router"], AXES["engine"]))
     lines = ["## Hardware, weights, router stack, engine", "", "Bold: the presets that stand on it.", ""]
@@ -62,25 +76,17 @@ def _foundations() -> list[str]:
         rows = {}
         for hardware in AXES["hardware"]:
             chosen = [(hardware, weights, router, engine) for router, engine in stacks]
-            rows[hardware] = [_cell(bases()[one], presets_of(one)) for one in chosen]
+            rows[hardware] = [cells.of(bases()[one], presets_of(one)) for one in chosen]
         head = [f"**{weights}**", *(f"{router} + {engine}" for router, engine in stacks)]
         lines += _table(head, rows)
     return lines
 
 
-def _added(standing: Sequence[Verdict], axis: str, value: str) -> str:
-    """What becomes of the foundations when one value of another axis is chosen: plans if it does on any of them."""
-    if not standing:
-        return "nothing plans here"
-    verdict = best({**base.choice, axis: value} for base in standing)
-    return "plans" if verdict.plans else _rules(verdict.errors)
-
-
-def _additions(title: str, names: Mapping[str, Sequence[Verdict]]) -> list[str]:
+def _additions(cells: _Cells, title: str, names: Mapping[str, Sequence[Verdict]]) -> list[str]:
     axes = [axis for axis in AXES if axis not in FOUNDATION]
     lines = []
     for axis in axes:
-        rows = {name: [_added(standing, axis, value) for value in AXES[axis]] for name, standing in names.items()}
+        rows = {name: [cells.added(standing, axis, value) for value in AXES[axis]] for name, standing in names.items()}
         lines += _table([f"{title}; **{axis}** (`{KEYS[axis]}`)", *AXES[axis]], rows)
     return lines
 
@@ -90,23 +96,15 @@ def _standing(**fixed: str) -> list[Verdict]:
     return [v for v in bases().values() if v.plans and all(v.choice[axis] == value for axis, value in fixed.items())]
 
 
-def _explained() -> list[str]:
-    """Each rule that some foundation or some addition is refused by, with the key it names and one reason."""
-    seen: dict[str, Problem] = {}
-    for verdict in bases().values():
-        seen |= {p.rule: p for p in verdict.errors if p.rule not in seen}
-    for base, axis in itertools.product([v for v in bases().values() if v.plans], AXES):
-        if axis in FOUNDATION:
-            continue
-        for value in AXES[axis]:
-            verdict = best([{**base.choice, axis: value}])
-            seen |= {p.rule: p for p in verdict.errors if p.rule not in seen}
-    rows = [f"| `{rule}` | `{seen[rule].path}` | {seen[rule].why} |" for rule in sorted(seen)]
+def _rules(cells: _Cells) -> list[str]:
+    """Each rule of the page, with the key it names and one reason."""
+    rows = [f"| `{rule}` | `{p.path}` | {p.why} |" for rule, p in sorted(cells.explained.items())]
     return ["## The rules", "", "| Rule | Key it names | One case of it |", "|---|---|---|", *rows, ""]
 
 
 def matrix_page() -> str:
     """Return docs/matrix.md."""
+    cells = _Cells()
     with remembered_texts():
         hardware = {name: _standing(hardware=name) for name in AXES["hardware"]}
         stacks = {
@@ -114,17 +112,17 @@ def matrix_page() -> str:
             for router, engine in itertools.product(AXES["router"], AXES["engine"])
         }
         lines = [
-            *_foundations(),
+            *_foundations(cells),
             "## What may be added on which hardware",
             "",
             "A value plans here if it does with some weights, router stack and engine that plan on that hardware.",
             "",
-            *_additions("Hardware", hardware),
+            *_additions(cells, "Hardware", hardware),
             "## What may be added to which router stack and engine",
             "",
             "A value plans here if it does with some hardware and weights that plan with that pair.",
             "",
-            *_additions("Router stack + engine", stacks),
-            *_explained(),
+            *_additions(cells, "Router stack + engine", stacks),
+            *_rules(cells),
         ]
     return "\n".join([_INTRODUCTION, *lines])

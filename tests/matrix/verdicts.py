@@ -74,7 +74,7 @@ def best(choices: Iterable[Choice]) -> Verdict:
 def _around(foundation: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """Choices around a foundation that add as little as possible: what the hardware has, and nothing else."""
     transports = load_catalog().hardware[foundation["hardware"]].fabric.transports
-    plain = {axis: values[0] for axis, values in AXES.items()} | foundation
+    plain = {axis: values[0] for axis, values in AXES.items()} | dict(foundation)
     for nodes, transport in itertools.product(AXES["nodes a replica"], transports or [AXES["transport"][0]]):
         yield {**plain, "nodes a replica": nodes, "transport": transport}
 
