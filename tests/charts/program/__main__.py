@@ -1,4 +1,4 @@
-"""Nodes for the operators, and the releases that the config names, by their public references."""
+"""A node, the releases that the config names, by their public references, and custom resources after them."""
 
 import json
 import os
@@ -17,20 +17,22 @@ def options(*depends_on: pulumi.Resource) -> pulumi.ResourceOptions:
     return pulumi.ResourceOptions(provider=provider, depends_on=list(depends_on), custom_timeouts=timeouts)
 
 
-capacity = json.dumps({"cpu": "16", "memory": "64Gi", "pods": "110"})
+capacity = json.dumps({"cpu": "16", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "8"})
 node = kubernetes.core.v1.Node(
     "node",
     metadata={
-        "name": "cpu-0",
+        "name": "node-0",
         "labels": {"pool": "system"},
         "annotations": {
             "kwok.x-k8s.io/node": "fake",
+            "sandbox.beamline.dev/driver-s": "60",
             "sandbox.beamline.dev/capacity": capacity,
             "sandbox.beamline.dev/allocatable": capacity,
         },
     },
     opts=options(),
 )
+releases = []
 for name, release in json.loads(config.require("wanted")).items():
     namespace = kubernetes.core.v1.Namespace(name, metadata={"name": name}, opts=options(node))
     classes = ["system-node-critical", "system-cluster-critical"]
@@ -45,13 +47,24 @@ for name, release in json.loads(config.require("wanted")).items():
         },
         opts=options(namespace),
     )
-    kubernetes.helm.v3.Release(
-        name,
-        name=name,
-        namespace=name,
-        chart=release["chart"],
-        version=release["version"],
-        repository_opts={"repo": release["repo"]} if "repo" in release else None,
-        values=release.get("values", {}),
-        opts=options(quota),
+    releases.append(
+        kubernetes.helm.v3.Release(
+            name,
+            name=name,
+            namespace=name,
+            chart=release["chart"],
+            version=release["version"],
+            repository_opts={"repo": release["repo"]} if "repo" in release else None,
+            values=release.get("values", {}),
+            opts=options(quota),
+        )
+    )
+for manifest in json.loads(config.get("objects") or "[]"):
+    kubernetes.apiextensions.CustomResource(
+        f"{manifest['kind']}-{manifest['metadata']['name']}",
+        api_version=manifest["apiVersion"],
+        kind=manifest["kind"],
+        metadata=manifest["metadata"],
+        spec=manifest["spec"],
+        opts=options(*releases),
     )
