@@ -25,8 +25,8 @@ Choice = Mapping[str, str]
 """Axis -> value."""
 NONE = "none"
 SPANS = {"one": 1, "two": 2}
-_CONTEXT_TOKENS = 8192
-"""Short enough for the smallest GPU: how long a context fits is no axis."""
+_CONTEXT_TOKENS, _SEQUENCES = 8192, 16
+"""Little enough for the smallest GPU: how long a context fits, and how many of them, is no axis."""
 
 KEYS: Mapping[str, str] = {
     "hardware": "accelerator_pool",
@@ -119,7 +119,7 @@ def composed(choice: Choice) -> dict[str, Any]:
     span = SPANS[choice["nodes a replica"]]
     size = max(sizes, default=gpus) if span == 1 else span * gpus
 
-    engine = _of("engine", choice) | {"version": engine_row.version}
+    engine = _of("engine", choice) | {"version": engine_row.version, "max_sequences": _SEQUENCES}
     if "moe_backend" in _kinds("engine")[choice["engine"]]["properties"]:
         precision = model.checkpoints[checkpoint].precision
         engine["moe_backend"] = _kernel(engine_row, precision, hardware.gpu.compute_capability)
