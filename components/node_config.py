@@ -15,6 +15,8 @@ from stacks.taints import GKE_EFFECTS, parse
 
 __all__ = ["node_config", "taints"]
 
+_KUBERNETES = "kubernetes.io/"
+
 
 def node_config(service_account: pulumi.Input[str], *, shielded: bool = True, gvnic: bool = True) -> dict[str, Any]:
     """Return the part of a ``nodeConfig`` that does not depend on the machine type.
@@ -35,6 +37,9 @@ def node_config(service_account: pulumi.Input[str], *, shielded: bool = True, gv
 
 
 def taints(written: list[str]) -> list[dict[str, str]]:
-    """Return GKE's form of taints in Kubernetes' own notation, ``key=value:Effect``; raises ``ValueError``."""
-    parsed = [parse(text) for text in written]
+    """Return GKE's form of taints in Kubernetes' own notation, ``key=value:Effect``; raises ``ValueError``.
+
+    Those of Kubernetes' own domain, such as that of the architecture, are left out: GKE sets them by itself.
+    """
+    parsed = [taint for text in written if not (taint := parse(text)).key.startswith(_KUBERNETES)]
     return [{"key": t.key, "value": t.value, "effect": GKE_EFFECTS[t.effect]} for t in parsed]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stacks.problems import Problem
-from stacks.rows import DynamoRelease, EngineRow, HardwareRow, HelperImages, LlmdRelease, TransportRow
+from stacks.rows import DynamoRelease, EngineRow, HardwareRow, HelperCharts, HelperImages, LlmdRelease, TransportRow
 from stacks.typing_problems import nearest
 
 __all__ = ["loose_ends"]
@@ -19,6 +19,7 @@ def loose_ends(rows: Mapping[str, Any]) -> list[Problem]:
     """Return what does not fit between rows; ``rows`` are those of a catalog, by folder and file."""
     return [
         *_transports(rows["hardware"], rows["transports"], rows["helper_images"]),
+        *_helpers(rows["hardware"], rows["helper_images"], rows["helper_charts"]),
         *_engines(rows["engines"], rows["llmd_releases"], rows["dynamo_releases"]),
     ]
 
@@ -34,6 +35,18 @@ def _problem(where: str, path: str, value: object, why: str, allowed: str) -> Pr
         where=f"stacks/catalog/{where}.yaml",
         source="stacks/catalog_references.py",
     )
+
+
+def _helpers(hardware: Mapping[str, HardwareRow], images: HelperImages, charts: HelperCharts) -> Iterator[Problem]:
+    """What runs on every accelerator node, whatever the stack, is built for every accelerator node."""
+    everywhere = [("helper-images", "weights_gcs", images.weights_gcs)]
+    everywhere += [("helper-charts", "dra_driver.images", item.image) for item in charts.dra_driver.images]
+    for where, path, image in everywhere:
+        for arch in sorted({row.machine.arch for row in hardware.values()} - set(image.archs)):
+            why = f"it runs on accelerator nodes, some of them {arch}"
+            yield _problem(
+                where, f"{path}.archs", ", ".join(image.archs), why, "every architecture of the hardware rows"
+            )
 
 
 def _transports(

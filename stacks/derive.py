@@ -95,13 +95,17 @@ class Derived:
     )
     pod_ephemeral_gib: int = _value("GiB", f"{CACHE_GIB_PER_REPLICA} + the pod's local SSD tier")
     decode_shm_gib: int | None = _value("GiB", "shm_gib without a tier; null: no decode workers")
-    decode_pod_memory_gib: int | None = _value("GiB", "pod_memory_gib without a tier; null: no decode workers")
+    decode_pod_memory_gib: int | None = _value(
+        "GiB",
+        "pod_memory_gib without a tier, but with the KV cache of one request of full length, which a decode worker may "
+        "set aside there; null: no decode workers",
+    )
     decode_pod_ephemeral_gib: int | None = _value("GiB", "pod_ephemeral_gib without a tier; null: no decode workers")
     rdma_devices_per_pod: int = _value("devices", "transport.rdma_devices_per_pod, else the node's devices by GPUs")
     engine_port: int = _value("port", "the engine's catalog row; of a Dynamo worker its system port")
     seed_budget_s: int = _value("s", f"{STARTUP_SAFETY} x (image pull + weights_bytes / seed rate)")
     engine_startup_budget_s: int = _value(
-        "s", f"{STARTUP_SAFETY} x (weights of the node's replicas / load rate + compile)"
+        "s", f"{STARTUP_SAFETY} x (weights of the node's replicas / load rate + compile, the engine's or the machine's)"
     )
     workload_budget_s: int = _value("s", f"engine_startup_budget_s + {STARTUP_SAFETY} x image pull")
     rollout_budget_s: int = _value(
@@ -195,10 +199,11 @@ def derive(preset: Preset, rows: Rows) -> Derived:
     dram, ssd = _offload_bytes(preset)
     pod = _pod(rows, pod_gpus, dram=dram // spanned, ssd=ssd // spanned)
     decode = _pod(rows, pod_gpus, dram=0, ssd=0) if isinstance(serving.shape, PrefillDecode) else None
+    aside = serving.context_tokens * per_token / spanned
     disks = hardware.local_ssd.count if pool.local_ssd_count is None else pool.local_ssd_count
     cpu = allocatable_cpu_millicores(hardware.machine)
     load_s = weights * min(per_node, replicas) / (hardware.throughput.load_gb_per_s * GB)
-    startup_s = math.ceil(STARTUP_SAFETY * (load_s + engine.startup.compile_s))
+    startup_s = math.ceil(STARTUP_SAFETY * (load_s + max(engine.startup.compile_s, hardware.throughput.compile_s or 0)))
     workload_s = startup_s + STARTUP_SAFETY * engine.startup.image_pull_s
     grace_s = DRAIN_PAUSE_S + serving.longest_request_s + MARGIN_S
     gateway_s = serving.longest_request_s + MARGIN_S
@@ -228,7 +233,7 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         pod_memory_gib=pod.memory,
         pod_ephemeral_gib=pod.ephemeral,
         decode_shm_gib=decode.shm if decode else None,
-        decode_pod_memory_gib=decode.memory if decode else None,
+        decode_pod_memory_gib=decode.memory + math.ceil(aside / GIB) if decode else None,
         decode_pod_ephemeral_gib=decode.ephemeral if decode else None,
         rdma_devices_per_pod=_rdma_devices(preset, rows, pod_gpus),
         engine_port=rows.release.ports.system if isinstance(rows.release, DynamoRelease) else engine.port,

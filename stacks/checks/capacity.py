@@ -194,6 +194,23 @@ def host_tier_size(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def host_tier_adds(c: Candidate) -> Iterator[Problem]:
+    """What GPU memory holds is written to the host tier too: a smaller tier holds only what the GPU still has."""
+    offload, room = c.preset.serving.kv_cache.offload, c.derived.kv_room_bytes_per_replica
+    if offload.kind == "host_dram" and 0 < offload.gib_per_replica * GIB < room:
+        yield Problem(
+            rule="host-tier-below-gpu-cache",
+            path="serving.kv_cache.offload.gib_per_replica",
+            value=offload.gib_per_replica,
+            why=f"the GPU memory of a replica holds {room // GIB} GiB of KV cache, and all it computes is copied to "
+            "the host; the smaller tier would hold little that the GPU has not",
+            allowed=f"more than {room // GIB}, a local SSD tier, or none",
+            remedy="use local_ssd, which is larger, or leave the tier out",
+            source=f"{c.rows.engine.kind} {c.rows.engine.version}: blocks are offloaded when they are computed",
+            severity="warning",
+        )
+
+
 def local_ssd(c: Candidate) -> Iterator[Problem]:
     """Weights, caches and the SSD tier share the node's local SSD; a full disk evicts the server."""
     per_node = min(c.derived.replicas_per_node, c.derived.replicas)
@@ -256,6 +273,7 @@ CHECKS = (
     nodes,
     host_memory,
     host_tier_size,
+    host_tier_adds,
     local_ssd,
     drain,
     router_fits,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate
+from stacks.cloud import PLACEHOLDER_RESERVATION
 from stacks.problems import Problem, touches
 from stacks.rows import GkeSupport, HardwareRow, LlmdRelease
 from stacks.versions import minor, numbers, older
@@ -12,6 +13,7 @@ from stacks.wording import some
 
 __all__ = ["CHECKS"]
 
+_BLOCK = "/reservationBlocks/"
 _SUB_BLOCK = "/reservationSubBlocks/"
 
 
@@ -95,6 +97,24 @@ def reservation(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def reservation_owner(c: Candidate) -> Iterator[Problem]:
+    """GKE consumes a part of a reservation only in the project that owns it."""
+    name, project = c.settings.get("reservation") or "", c.settings.get("project")
+    parts = name.split("/")
+    if PLACEHOLDER_RESERVATION in parts:
+        return  # not the user's own, which is said elsewhere
+    if _BLOCK in name and parts[0] == "projects" and project and parts[1] != project:
+        yield Problem(
+            rule="reservation-owner",
+            path="reservation",
+            value=name,
+            why=f"the block is of a reservation in project {parts[1]}; GKE consumes no blocks of shared reservations",
+            allowed=f"a reservation in {project}",
+            remedy="run the stack in the project that owns the reservation, or name one of this project",
+            source="Cluster Toolkit v1.95.0, reservation preconditions of its GKE node pool",
+        )
+
+
 def pool_size(c: Candidate) -> Iterator[Problem]:
     """A pool whose nodes share NVLink ends where the NVLink domain ends."""
     fabric, nodes = c.rows.hardware.fabric, c.preset.accelerator_pool.nodes
@@ -175,4 +195,4 @@ def zone_in_region(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (ssd_count, provisioning, reservation, pool_size, gke_version, zone_in_region)
+CHECKS = (ssd_count, provisioning, reservation, reservation_owner, pool_size, gke_version, zone_in_region)

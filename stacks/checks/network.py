@@ -165,6 +165,20 @@ def proxy_only(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def whose_namespace(c: Candidate) -> Iterator[Problem]:
+    """A cluster that does not exist yet has no namespaces of anybody's."""
+    if c.preset.serving.existing_namespace and not isinstance(c.preset.cluster, ExistingCluster):
+        yield Problem(
+            rule="namespace-of-cluster",
+            path="serving.existing_namespace",
+            value=True,
+            why="the stack creates the cluster, so the namespace cannot be there already",
+            allowed="false with a new cluster",
+            remedy="leave it out, or name an existing cluster (cluster.kind: existing)",
+            source="Kubernetes docs, namespaces",
+        )
+
+
 def whose_network(c: Candidate) -> Iterator[Problem]:
     """An existing cluster has its network already; a new one needs to be told."""
     existing, inherited = isinstance(c.preset.cluster, ExistingCluster), isinstance(c.preset.network, ClusterNetwork)
@@ -186,4 +200,14 @@ def whose_network(c: Candidate) -> Iterator[Problem]:
     )
 
 
-CHECKS = (whose_network, valid, assignable, disjoint, pods_range, nodes_range, services_range, proxy_only)
+CHECKS = (
+    whose_network,
+    whose_namespace,
+    valid,
+    assignable,
+    disjoint,
+    pods_range,
+    nodes_range,
+    services_range,
+    proxy_only,
+)

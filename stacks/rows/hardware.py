@@ -50,6 +50,10 @@ class Throughput(Sourced):
 
     seed_gb_per_s: Rate = Field(description="Object storage to local SSD, one node.")
     load_gb_per_s: Rate = Field(description="Local SSD to GPU memory, one node.")
+    compile_s: Positive | None = Field(
+        default=None,
+        description="A first start compiles kernels for at least this long; null: the engine's own figure.",
+    )
     boot_s: Positive = Field(description="From node pool create to a ready node with its GPU driver.")
 
 

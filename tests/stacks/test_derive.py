@@ -138,9 +138,15 @@ def test_a_tier_of_a_replica_is_split_over_its_nodes(stack: Stack) -> None:
     assert with_tier.offload_bytes_per_rank * 8 == with_tier.offload_bytes_per_replica == 200 * 2**30
 
 
+_HOST_TIER: dict[str, Any] = {
+    "accept_unverified": ["kv-offload:host_dram"],
+    "overrides": {"serving": {"kv_cache": {"offload": {"kind": "host_dram", "gib_per_replica": 400}}}},
+}
+
+
 def test_only_prefill_workers_have_the_tier(stack: Stack) -> None:
     """Decode workers reuse no prefix: their pods are those of a stack without a tier."""
-    split = stack(preset="a4x-max-dynamo")
+    split = stack(preset="a4x-max-dynamo", **_HOST_TIER)
     plain = stack(preset="a4x-max-dynamo", overrides={"serving": {"kv_cache": {"offload": {"kind": "none"}}}})
     assert [(role.name, role.replicas, role.tiered) for role in split.roles] == [
         ("prefill", 3, True),
@@ -148,7 +154,8 @@ def test_only_prefill_workers_have_the_tier(stack: Stack) -> None:
     ]
     d, p = split.derived, plain.derived
     decode = (d.decode_shm_gib, d.decode_pod_memory_gib, d.decode_pod_ephemeral_gib)
-    assert decode == (p.shm_gib, p.pod_memory_gib, p.pod_ephemeral_gib)
+    set_aside_gib = -(-split.preset.serving.context_tokens * d.kv_bytes_per_token // 2**30)
+    assert decode == (p.shm_gib, p.pod_memory_gib + set_aside_gib, p.pod_ephemeral_gib)
     assert d.pod_memory_gib - p.pod_memory_gib == 480  # 400 GiB and a fifth for pinning
     assert d.replicas == 8
     aggregated = stack(preset="a4x-max-dynamo-bf16").derived

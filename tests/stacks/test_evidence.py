@@ -80,7 +80,7 @@ EXPECTED = {
         "disaggregation:prefill_decode": "derived",
         "transport:nvlink": "documented",
         "kv-cache:fp8": "derived",
-        "kv-offload:host_dram": "derived",
+        "kv-offload:local_ssd": "derived",
     },
     "a4x-max-dynamo-bf16": {
         "engine:sglang": "documented",

@@ -11,7 +11,7 @@ from typing import Any
 
 from beamline.sandbox.operators.world import Manifest
 
-__all__ = ["WORKERS", "Graph", "component_labels", "graph_name", "pod_template", "service"]
+__all__ = ["WORKERS", "Graph", "component_labels", "graph_name", "groves_labels", "pod_template", "service"]
 
 WORKERS = {"worker", "prefill", "decode"}
 
@@ -71,6 +71,16 @@ def graph_name(graph: Graph) -> str:
     return f"{graph.name[: room - 5]}-{mark & 0xFFFF:04x}"
 
 
+def groves_labels(graph: Graph, component: Manifest) -> dict[str, str]:
+    """Return what Grove writes over its pods' labels, whatever the user has there (ai-dynamo/grove, api/common)."""
+    return {
+        "app.kubernetes.io/name": graph.resource_name(component),
+        "app.kubernetes.io/managed-by": "grove-operator",
+        "app.kubernetes.io/part-of": graph_name(graph),
+        "app.kubernetes.io/component": "pcs-podclique",
+    }
+
+
 def component_labels(graph: Graph, component: Manifest) -> dict[str, str]:
     """Return the labels by which a component's pods are found; the user's cannot replace them."""
     user = {
@@ -87,6 +97,7 @@ def component_labels(graph: Graph, component: Manifest) -> dict[str, str]:
     }
     if "type" in component:
         own[f"{_PREFIX}/dynamo-component-type"] = component["type"]
+    own |= groves_labels(graph, component)
     if graph.discovery == "kubernetes":
         own |= {f"{_PREFIX}/dynamo-discovery-backend": "kubernetes", f"{_PREFIX}/dynamo-discovery-enabled": "true"}
     return {**labels, **user, **own}

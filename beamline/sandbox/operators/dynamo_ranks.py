@@ -105,6 +105,7 @@ def _pod(graph: Graph, component: Manifest, template: Manifest, index: int, rank
     labels = {
         **template["metadata"]["labels"],
         "grove.io/podcliquescalinggroup": group,
+        "grove.io/podcliquescalinggroup-replica-index": str(index),
         "grove.io/podclique": name.rpartition("-")[0],
     }
     return {
