@@ -74,7 +74,15 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         {"serving": {"shape": {"tensor_parallel": 4}, "context_tokens": 131_072, "engine": {"max_sequences": 16}}},
         ["parallelism:tp4"],
     ),
-    "existing-namespace": ("g4-llmd", {"serving": {"existing_namespace": True}}, []),
+    "existing-namespace": (
+        "g4-llmd",
+        {
+            "cluster": {"kind": "existing", "name": "shared", "version": "1.35.8-gke.1036000"},
+            "network": {"kind": "of_cluster"},
+            "serving": {"existing_namespace": True},
+        },
+        [],
+    ),
 }
 """All of them, by name."""
 

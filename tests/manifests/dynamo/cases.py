@@ -22,10 +22,10 @@ DYNAMO_PRESETS: dict[str, Case] = {
 DYNAMO_CASES: dict[str, Case] = {
     **DYNAMO_PRESETS,
     "dynamo-no-tier": ("a4x-max-dynamo", {"serving": {"kv_cache": {"offload": {"kind": "none"}}}}, []),
-    "dynamo-local-ssd": (
+    "dynamo-host-dram": (
         "a4x-max-dynamo",
-        {"serving": {"kv_cache": {"offload": {"kind": "local_ssd", "gib_per_replica": 4000}}}},
-        ["kv-offload:local_ssd"],
+        {"serving": {"kv_cache": {"offload": {"kind": "host_dram", "gib_per_replica": 400}}}},
+        ["kv-offload:host_dram"],
     ),
     "dynamo-plain-kv": ("a4x-max-dynamo", {"serving": {"kv_cache": {"dtype": "auto"}}}, []),
     "dynamo-round-robin": ("a4x-max-dynamo", {"serving": {"router": {"mode": "round-robin"}}}, []),

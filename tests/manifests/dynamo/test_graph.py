@@ -28,7 +28,7 @@ def test_only_a_replica_over_several_nodes_is_multinode(case: str, nodes: int | 
 
 
 def test_a_decode_worker_is_sized_without_the_tier() -> None:
-    derived, objects = spec_of("a4x-max-dynamo").derived, objects_of("a4x-max-dynamo")
+    derived, objects = spec_of("dynamo-host-dram").derived, objects_of("dynamo-host-dram")
     memory = {
         name: container(component(objects, name))["resources"]["limits"]["memory"] for name in ("prefill", "decode")
     }

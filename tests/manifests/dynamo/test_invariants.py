@@ -148,12 +148,12 @@ BROKEN: dict[str, tuple[str, str, Callable[[Objects], None]]] = {
     ),
     "disk tier without a bound": (
         "tiers_fit",
-        "dynamo-local-ssd",
+        "a4x-max-dynamo",
         lambda o: environment(prefill(o), "SGLANG_HICACHE_FILE_BACKEND_MAX_SIZE", "0"),
     ),
     "disk tier on the container's layer": (
         "tiers_fit",
-        "dynamo-local-ssd",
+        "a4x-max-dynamo",
         lambda o: environment(prefill(o), "SGLANG_HICACHE_FILE_BACKEND_STORAGE_DIR", "/tmp/hicache"),
     ),
     "volume nobody mounts": (
