@@ -53,6 +53,8 @@ class ObjectArgs(TypedDict):
     """False: go on as soon as the API server has accepted it."""
     wait_for: NotRequired[list[str]]
     """What it has to reach: condition=Programmed, or jsonpath={.status.phase}=Ready."""
+    replace_on: NotRequired[list[str]]
+    """Property paths that cannot be changed in place: another value there replaces the object, the old one first."""
     after: NotRequired[list[str]]
     """Names of objects and Helm releases of the same component that come first."""
 
@@ -95,6 +97,8 @@ def register_objects(
         else:
             item = objects_by_name[item_name]
             opts = pulumi.ResourceOptions(parent=parent, depends_on=first, custom_timeouts=_timeouts(item))
+            if replace_on := item.get("replace_on"):
+                opts.replace_on_changes, opts.delete_before_replace = replace_on, True  # its name stays the same
             registered[item_name] = _register(f"{name}-{item_name}", item, opts)
     return registered
 

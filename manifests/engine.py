@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from manifests.engine_pod import pod_template
+from manifests.engine_pod import every_pod, pod_template
 from manifests.fabric_claims import claim_objects
 from manifests.leader_worker_set import leader_worker_set
-from manifests.naming import ENGINE, ENGINE_WORKER, metadata, selector
+from manifests.naming import ENGINE, metadata, selector
 from manifests.objects import KubernetesObject
 from stacks.resolve import StackSpec
 
@@ -88,21 +88,8 @@ def _disruption_budget(spec: StackSpec) -> KubernetesObject:
             "metadata": metadata(spec, ENGINE, component=ENGINE),
             "spec": {
                 "maxUnavailable": 1,
-                "selector": _every_pod(spec),
+                "selector": every_pod(spec),
                 "unhealthyPodEvictionPolicy": "AlwaysAllow",  # an engine that cannot start must not block a drain
             },
         },
     )
-
-
-def _every_pod(spec: StackSpec) -> dict[str, Any]:
-    """Selector of all pods of all replicas: losing any pod of a group costs the group, so one pod is one replica."""
-    if spec.derived.nodes_per_replica == 1:
-        return {"matchLabels": selector(spec, ENGINE)}
-    labels = selector(spec, ENGINE)
-    component = "app.kubernetes.io/component"
-    del labels[component]
-    return {
-        "matchLabels": labels,
-        "matchExpressions": [{"key": component, "operator": "In", "values": [ENGINE, ENGINE_WORKER]}],
-    }

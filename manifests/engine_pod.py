@@ -22,7 +22,7 @@ from manifests.caches import CACHE_PATH
 from manifests.engine_arguments import engine_arguments
 from manifests.engine_environment import engine_environment
 from manifests.fabric_claims import container_claims, pod_affinity, pod_claims
-from manifests.naming import ENGINE, ENGINE_WORKER, labels
+from manifests.naming import ENGINE, ENGINE_WORKER, labels, selector
 from manifests.placement import accelerator_labels, accelerator_tolerations
 from manifests.pod_security import confined, runs_as
 from manifests.vllm_settings import KV_TIER_PATH
@@ -31,7 +31,7 @@ from manifests.weight_volume import claim_name
 from stacks.resolve import StackSpec
 from stacks.spec import LocalSsdOffload
 
-__all__ = ["PORT_NAME", "engine_pod", "pod_template"]
+__all__ = ["PORT_NAME", "engine_pod", "every_pod", "pod_template"]
 
 PORT_NAME = "http"
 _PROBE_PERIOD_S = 10
@@ -148,3 +148,16 @@ def _volumes(spec: StackSpec) -> list[dict[str, Any]]:
     if isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload):
         volumes.append({"name": "kv-tier", "emptyDir": {}})
     return volumes
+
+
+def every_pod(spec: StackSpec) -> dict[str, Any]:
+    """Selector of all pods of all replicas: losing any pod of a group costs the group, so one pod is one replica."""
+    if spec.derived.nodes_per_replica == 1:
+        return {"matchLabels": selector(spec, ENGINE)}
+    labels = selector(spec, ENGINE)
+    component = "app.kubernetes.io/component"
+    del labels[component]
+    return {
+        "matchLabels": labels,
+        "matchExpressions": [{"key": component, "operator": "In", "values": [ENGINE, ENGINE_WORKER]}],
+    }

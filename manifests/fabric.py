@@ -58,7 +58,7 @@ def fabric_releases(spec: StackSpec) -> tuple[HelmRelease, ...]:
             name="dra-driver",
             chart=chart,
             values=chart_values(chart, _values(spec)),
-            timeout_s=spec.derived.router_budget_s,
+            timeout_s=spec.derived.release_budget_s,
             after=(_NAMESPACE, _QUOTA),
         ),
     )
@@ -84,6 +84,7 @@ def _values(spec: StackSpec) -> dict[str, Any]:
     nodes = {
         "cloud.google.com/gke-accelerator": hardware.gpu.accelerator_type,
         "kubernetes.io/arch": hardware.machine.arch,
+        "cloud.google.com/gke-nodepool": spec.accelerator_pool_name,
     }
     expressions = [{"key": key, "operator": "In", "values": [value]} for key, value in nodes.items()]
     required = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}

@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from manifests.naming import ENGINE, metadata, selector
+from manifests.naming import ENGINE, content_name, metadata, selector
 from manifests.objects import KubernetesObject
 from stacks.resolve import StackSpec
+from stacks.spec import PrefillDecode
 
 __all__ = ["claim_objects", "container_claims", "pod_affinity", "pod_claims", "transport_environment"]
 
 COMPUTE_DOMAIN = "nvlink"
 RDMA = "rdma"
-_CHANNEL_CLAIM = "nvlink-channel"
 
 
 def claim_objects(spec: StackSpec) -> tuple[KubernetesObject, ...]:
@@ -35,20 +35,29 @@ def claim_objects(spec: StackSpec) -> tuple[KubernetesObject, ...]:
 
 def _compute_domain(spec: StackSpec) -> KubernetesObject:
     """The driver makes the claim template, and a status once pods claim: nothing can be waited for before them."""
-    chosen = spec.preset.serving.transport
     return KubernetesObject(
         area="serving",
         name="compute-domain",
         body={
             "apiVersion": "resource.nvidia.com/v1beta1",
             "kind": "ComputeDomain",
-            "metadata": metadata(spec, COMPUTE_DOMAIN, component=ENGINE),
+            "metadata": metadata(spec, content_name(COMPUTE_DOMAIN, _num_nodes(spec)), component=ENGINE),
             "spec": {
-                "numNodes": (chosen.compute_domain_nodes or 0) if chosen else 0,
-                "channel": {"allocationMode": "Single", "resourceClaimTemplate": {"name": _CHANNEL_CLAIM}},
+                "numNodes": _num_nodes(spec),
+                "channel": {"allocationMode": "Single", "resourceClaimTemplate": {"name": _channel_claim(spec)}},
             },
         },
     )
+
+
+def _num_nodes(spec: StackSpec) -> int:
+    chosen = spec.preset.serving.transport
+    return (chosen.compute_domain_nodes or 0) if chosen else 0
+
+
+def _channel_claim(spec: StackSpec) -> str:
+    """Name of the claim template of the domain. Its spec cannot be changed, so another spec is another domain."""
+    return content_name(f"{COMPUTE_DOMAIN}-channel", _num_nodes(spec))
 
 
 def _rdma_claim_template(spec: StackSpec, device_class: str) -> KubernetesObject:
@@ -83,7 +92,7 @@ def pod_claims(spec: StackSpec) -> list[dict[str, str]]:
     """``spec.resourceClaims`` of an engine pod; empty without claims."""
     transport, claims = spec.rows.transport, []
     if transport and transport.compute_domain:
-        claims.append({"name": COMPUTE_DOMAIN, "resourceClaimTemplateName": _CHANNEL_CLAIM})
+        claims.append({"name": COMPUTE_DOMAIN, "resourceClaimTemplateName": _channel_claim(spec)})
     if transport and transport.rdma_device_class:
         claims.append({"name": RDMA, "resourceClaimTemplateName": RDMA})
     return claims
@@ -95,11 +104,15 @@ def container_claims(spec: StackSpec) -> list[dict[str, str]]:
 
 
 def transport_environment(spec: StackSpec) -> dict[str, str]:
-    """Variables that make NCCL, UCX and the engine use what is claimed."""
+    """Variables that make NCCL and the engine use what is claimed; those that move KV cache, only where it moves."""
     transport = spec.rows.transport
     if transport is None:
         return {}
-    return {**transport.environment, **transport.environment_by_engine.get(spec.rows.engine.kind, {})}
+    engine, found = spec.rows.engine.kind, dict(transport.environment)
+    found |= transport.environment_by_engine.get(engine, {})
+    if isinstance(spec.preset.serving.shape, PrefillDecode):
+        found |= transport.kv_environment.get(transport.kv_transfer.get(engine, ""), {})
+    return found
 
 
 def pod_affinity(spec: StackSpec, pods: Mapping[str, str] | None = None) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ Source: https://lws.sigs.k8s.io/docs/concepts/ ; vLLM 0.33.0, vllm/entrypoints/c
 from __future__ import annotations
 
 from manifests.chart_values import chart_values
-from manifests.engine_pod import pod_template
+from manifests.engine_pod import every_pod, pod_template
 from manifests.fabric_claims import claim_objects
 from manifests.namespaces import namespace
 from manifests.naming import ENGINE, metadata
@@ -32,13 +32,36 @@ _NAMESPACE = "lws-namespace"
 
 
 def leader_worker_set(spec: StackSpec) -> tuple[KubernetesObject, ...]:
-    """The controller's namespace and the set of engines."""
+    """The controller's namespace, who may reach the ranks, and the set of engines."""
     chart = spec.charts["leader_worker_set"]
     return (
         namespace(
             spec, chart.namespace, name=_NAMESPACE, component="leader-worker-set", level="restricted", area="serving"
         ),
+        _network_policy(spec),
         _engines(spec),
+    )
+
+
+def _network_policy(spec: StackSpec) -> KubernetesObject:
+    """Ranks trust whoever connects, and take Python objects from them: only ranks may. The API stays open."""
+    ranks = every_pod(spec)
+    return KubernetesObject(
+        area="serving",
+        name="engine-network-policy",
+        body={
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "NetworkPolicy",
+            "metadata": metadata(spec, ENGINE, component=ENGINE),
+            "spec": {
+                "podSelector": ranks,
+                "policyTypes": ["Ingress"],
+                "ingress": [
+                    {"from": [{"podSelector": ranks}]},
+                    {"ports": [{"protocol": "TCP", "port": spec.derived.engine_port}]},
+                ],
+            },
+        },
     )
 
 
@@ -69,6 +92,7 @@ def _engines(spec: StackSpec) -> KubernetesObject:
         timeout_s=derived.workload_budget_s,
         update_timeout_s=derived.rollout_budget_s,
         wait_for=("condition=Available",),
+        replace_on=("spec.leaderWorkerTemplate.size",),
         after=("engine-service-account", *(item.name for item in claim_objects(spec)), _RELEASE),
     )
 
@@ -90,7 +114,7 @@ def leader_worker_set_releases(spec: StackSpec) -> tuple[HelmRelease, ...]:
             name=_RELEASE,
             chart=chart,
             values=chart_values(chart, values),
-            timeout_s=spec.derived.router_budget_s,
+            timeout_s=spec.derived.release_budget_s,
             after=(_NAMESPACE,),
         ),
     )

@@ -69,7 +69,7 @@ def node_agent(spec: StackSpec) -> tuple[KubernetesObject, ...]:
         },
     }
     # A small image; nodes are ready by now, so this is the pull, the agent's start, and some nodes' second try.
-    timeout_s = spec.derived.router_budget_s
+    timeout_s = spec.derived.release_budget_s
     return (KubernetesObject(area="fabric", name="node-agent", body=body, timeout_s=timeout_s),)
 
 

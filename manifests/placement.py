@@ -1,4 +1,4 @@
-"""Which nodes a pod goes to, from the catalog rows."""
+"""Which nodes a pod goes to: those of the stack's own pools; a cluster may have others of the same machine type."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from stacks.taints import parse
 
 __all__ = ["accelerator_labels", "accelerator_tolerations", "system_labels", "system_tolerations"]
 
+_POOL = "cloud.google.com/gke-nodepool"
+
 
 def accelerator_labels(spec: StackSpec) -> dict[str, str]:
     """Labels GKE gives the accelerator nodes; with those of the accelerator network, where the transport needs it."""
@@ -17,6 +19,7 @@ def accelerator_labels(spec: StackSpec) -> dict[str, str]:
     return {
         "cloud.google.com/gke-accelerator": hardware.gpu.accelerator_type,
         "node.kubernetes.io/instance-type": hardware.machine_type,
+        _POOL: spec.accelerator_pool_name,
         **(hardware.fabric.profile_labels if claims else {}),
     }
 
@@ -28,7 +31,7 @@ def accelerator_tolerations(spec: StackSpec) -> list[dict[str, Any]]:
 
 def system_labels(spec: StackSpec) -> dict[str, str]:
     """Labels GKE gives the system nodes."""
-    return {"node.kubernetes.io/instance-type": spec.rows.system.machine_type}
+    return {"node.kubernetes.io/instance-type": spec.rows.system.machine_type, _POOL: spec.system_pool_name}
 
 
 def system_tolerations(spec: StackSpec) -> list[dict[str, Any]]:

@@ -206,7 +206,7 @@ def _container(spec: StackSpec) -> dict[str, Any]:
         "livenessProbe": {**health, "initialDelaySeconds": 5, "periodSeconds": 10},
         "resources": {
             "requests": {"cpu": str(sizing.cpu), "memory": f"{sizing.memory_gib}Gi"},
-            "limits": {"memory": f"{2 * sizing.memory_gib}Gi"},
+            "limits": {"memory": f"{spec.derived.router_memory_limit_gib}Gi"},
         },
         "securityContext": confined(),
         "volumeMounts": [{"name": "config", "mountPath": _CONFIG_PATH, "readOnly": True}],

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 from functools import singledispatch
 
+from stacks.network_variables import NVLINK_BETWEEN_NODES, RDMA
 from stacks.problems import Problem
 from stacks.rows import (
     ChartRow,
@@ -29,8 +30,6 @@ __all__ = ["inconsistencies"]
 _BYTES_PER_PARAMETER = {"bf16": (1.98, 2.1), "fp8": (0.99, 1.2), "nvfp4": (0.5, 0.75)}
 """Smallest and largest share: quantized checkpoints keep scales and some layers at higher precision."""
 _TENSOR_CORES = {"fp8": "fp8_tensor_cores", "nvfp4": "fp4_tensor_cores"}
-_RDMA = ("UCX_NET_DEVICES", "UCX_IB_GID_INDEX", "NCCL_IB_HCA", "MC_FORCE_HCA")
-_MULTI_NODE_NVLINK = ("NCCL_MNNVL_ENABLE", "UCX_CUDA_IPC_ENABLE_MNNVL", "MC_FORCE_MNNVL")
 
 Say = Callable[[str, object, str, str], Problem]
 
@@ -141,9 +140,10 @@ def _of_transport(row: TransportRow, say: Say) -> Iterator[Problem]:
     """Variables of a network without the claim that brings it crash the engine; the claim without them does nothing."""
     sections = {"environment": row.environment}
     sections |= {f"environment_by_engine.{kind}": values for kind, values in row.environment_by_engine.items()}
+    sections |= {f"kv_environment.{backend}": values for backend, values in row.kv_environment.items()}
     for names, claim, has in (
-        (_RDMA, "rdma_device_class", row.rdma_device_class is not None),
-        (_MULTI_NODE_NVLINK, "compute_domain", row.compute_domain),
+        (RDMA, "rdma_device_class", row.rdma_device_class is not None),
+        (NVLINK_BETWEEN_NODES, "compute_domain", row.compute_domain),
     ):
         found = [(section, name) for section, values in sections.items() for name in names if name in values]
         if has and not found:

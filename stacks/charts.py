@@ -17,6 +17,7 @@ class ChartReference:
     """What Helm installs: ``oci://`` charts have no ``repository``, charts of an https repository have its address.
 
     ``values`` name the chart's images, mirror and digest applied; ``images`` are the same by the path of the value.
+    ``unlisted_images`` says in words what it runs besides, by a tag of its own.
     """
 
     chart: str
@@ -26,6 +27,7 @@ class ChartReference:
     namespace: str
     values: Mapping[str, Any]
     images: Mapping[str, ImageReference]
+    unlisted_images: tuple[str, ...] = ()
 
 
 def chart_reference(row: ChartRow, *, mirror: str | None, lock: Mapping[str, str]) -> ChartReference:
@@ -38,7 +40,9 @@ def chart_reference(row: ChartRow, *, mirror: str | None, lock: Mapping[str, str
         _put(values, item.repository_value, name)
         _put(values, item.tag_value, tag if reference.digest is None else f"{tag}@{reference.digest}")
     chart, repository = _place(row, mirror)
-    return ChartReference(chart, repository, row.name, row.version, row.namespace, values, images)
+    return ChartReference(
+        chart, repository, row.name, row.version, row.namespace, values, images, tuple(row.unlisted_images)
+    )
 
 
 def _place(row: ChartRow, mirror: str | None) -> tuple[str, str | None]:

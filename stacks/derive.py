@@ -32,6 +32,10 @@ STARTUP_SAFETY = 2
 """Budgets are this many times the expected duration: a slow day must not fail an apply."""
 DRAIN_PAUSE_S = 15
 """preStop pause: load balancers need a moment to stop sending to a pod that is going."""
+SYSTEM_RESERVE_GIB = 4
+"""Of a system node's memory: what GKE's agents and the operators of a stack take."""
+OPERATOR_START_S = 300
+"""An operator's image is small; its webhooks and its kinds take a while to be served."""
 GATEWAY_PROGRAMMING_S = 300
 """GKE's Gateway controller takes minutes to make a load balancer, its proxies and its network endpoint groups."""
 PROXY_KEEP_ALIVE_S = 600
@@ -112,7 +116,9 @@ class Derived:
         "s",
         "replicas x (termination_grace_s + workload_budget_s): without spare GPUs they are replaced one after another",
     )
+    router_memory_limit_gib: int = _value("GiB", "twice the router's request, at most what a system node leaves it")
     router_budget_s: int = _value("s", f"{STARTUP_SAFETY} x image pull (the engine's, a larger image)")
+    release_budget_s: int = _value("s", f"{STARTUP_SAFETY} x {OPERATOR_START_S}: an operator's image pull and start")
     router_rollout_budget_s: int = _value("s", "termination_grace_s + router_budget_s")
     gateway_budget_s: int = _value("s", f"{STARTUP_SAFETY} x {GATEWAY_PROGRAMMING_S}")
     node_budget_s: int = _value("s", f"{STARTUP_SAFETY} x boot time x 2, as create and delete each may take that long")
@@ -243,7 +249,11 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         engine_startup_budget_s=startup_s,
         workload_budget_s=workload_s,
         rollout_budget_s=replicas * (grace_s + workload_s),
+        router_memory_limit_gib=min(
+            2 * rows.release.sizing.memory_gib, allocatable_memory_gib(rows.system.machine) - SYSTEM_RESERVE_GIB
+        ),
         router_budget_s=STARTUP_SAFETY * engine.startup.image_pull_s,
+        release_budget_s=STARTUP_SAFETY * OPERATOR_START_S,
         router_rollout_budget_s=grace_s + STARTUP_SAFETY * engine.startup.image_pull_s,
         gateway_budget_s=STARTUP_SAFETY * GATEWAY_PROGRAMMING_S,
         node_budget_s=STARTUP_SAFETY * hardware.throughput.boot_s * 2,

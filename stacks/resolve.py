@@ -58,6 +58,16 @@ class StackSpec:
         return f"beamline-{self.name}"
 
     @property
+    def accelerator_pool_name(self) -> str:
+        """Name of the accelerator node pool, which GKE also writes on its nodes."""
+        return f"{self.prefix}-accelerator"
+
+    @property
+    def system_pool_name(self) -> str:
+        """Name of the system node pool, which GKE also writes on its nodes."""
+        return f"{self.prefix}-system"
+
+    @property
     def roles(self) -> tuple[Role, ...]:
         """The kinds of pods that serve."""
         return roles(self.preset.serving)

@@ -12,7 +12,7 @@ from rich.table import Table
 from beamline.cli.output import pairs, table
 from stacks import Problem, StackSpec
 from stacks.memory import GIB
-from stacks.spec import ExistingCluster, ExistingNetwork, Preset
+from stacks.spec import DynamoRouter, ExistingCluster, ExistingNetwork, Preset
 from stacks.wording import some
 
 __all__ = ["counted", "derived_table", "evidence_json", "evidence_table", "summary"]
@@ -28,7 +28,7 @@ def counted(problems: Sequence[Problem]) -> str:
 def summary(spec: StackSpec) -> Table:
     """Return what the stack is, in a few lines: hardware, nodes, price first."""
     preset, rows, serving = spec.preset, spec.rows, spec.preset.serving
-    engine, router = serving.engine, serving.router
+    engine = serving.engine
     lines = [
         ("preset", f"{spec.settings.preset}: {preset.description}"),
         ("place", f"project {spec.settings.project}, {spec.settings.zone}"),
@@ -40,7 +40,8 @@ def summary(spec: StackSpec) -> Table:
         ("engine", f"{engine.kind} {engine.version}"),
         ("replicas", _replicas(spec)),
         *([("transport", _transport(spec))] if rows.transport else []),
-        ("router", f"{router.kind} {router.release}, {router.gateway.gateway_class}"),
+        ("kv cache", _kv_cache(spec)),
+        ("router", _router(spec)),
     ]
     return pairs(lines)
 
@@ -66,6 +67,28 @@ def _replicas(spec: StackSpec) -> str:
         return ", ".join((*parts, f"each over {derived.nodes_per_replica} nodes"))
     a_node = min(derived.replicas_per_node, derived.replicas)
     return ", ".join((*parts, f"{a_node if a_node > 1 else 'one'} a node"))
+
+
+def _kv_cache(spec: StackSpec) -> str:
+    """Return what a replica holds: tokens in GPU memory, and in the tier below."""
+    cache, derived = spec.preset.serving.kv_cache, spec.derived
+    parts = [
+        cache.dtype if cache.dtype != "auto" else "as computed",
+        f"{derived.kv_tokens_per_replica:,} tokens a replica",
+    ]
+    if cache.offload.kind != "none":
+        tier = "host memory" if cache.offload.kind == "host_dram" else "local SSD"
+        whose = " of each prefill replica" if len(spec.roles) > 1 else ""
+        parts.append(f"{cache.offload.gib_per_replica:,} GiB more in {tier}{whose}")
+    return ", ".join(parts)
+
+
+def _router(spec: StackSpec) -> str:
+    router = spec.preset.serving.router
+    parts = [f"{router.kind} {router.release}"]
+    if isinstance(router, DynamoRouter):
+        parts += [f"mode {router.mode}", some(router.frontends, "frontend")]
+    return ", ".join((*parts, router.gateway.gateway_class))
 
 
 def _transport(spec: StackSpec) -> str:

@@ -89,7 +89,7 @@ def _container(spec: StackSpec) -> dict[str, Any]:
                 "memory": f"{sizing.memory_gib}Gi",
                 "ephemeral-storage": f"{_SCRATCH_GIB}Gi",
             },
-            "limits": {"memory": f"{2 * sizing.memory_gib}Gi", "ephemeral-storage": f"{_SCRATCH_GIB}Gi"},
+            "limits": {"memory": f"{spec.derived.router_memory_limit_gib}Gi", "ephemeral-storage": f"{_SCRATCH_GIB}Gi"},
         },
         "securityContext": confined(),
         "volumeMounts": [

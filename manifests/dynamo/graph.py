@@ -59,6 +59,7 @@ def graph(spec: StackSpec) -> KubernetesObject:
         timeout_s=derived.workload_budget_s,
         update_timeout_s=derived.rollout_budget_s,
         wait_for=("jsonpath={.status.state}=successful",),
+        replace_on=("spec.components[*].multinode",),
         after=(
             PLATFORM,
             *(item.name for item in claim_objects(spec)),

@@ -5,8 +5,8 @@
 - No KAI scheduler: a graph of this kit fills its pool, so there is nothing to queue for, and Kubernetes' own scheduler
   places the pods. No etcd and no NATS: workers are found by way of the Kubernetes API, requests go by TCP, events by
   ZMQ. All are off by default; they are named here so that no release turns one on by itself.
-- The chart's own images are in its catalog row. Operator and Grove run on the system nodes, where they find room
-  whatever state the accelerators are in.
+- The operator's image is in the catalog row; Grove's is not, which plan says. Both run on the system nodes, where they
+  find room whatever state the accelerators are in.
 Source: ai-dynamo/dynamo, deploy/helm/charts/platform (README.md, values.yaml)
 """
 
@@ -45,7 +45,7 @@ def dynamo_releases(spec: StackSpec) -> tuple[HelmRelease, ...]:
             name=PLATFORM,
             chart=chart,
             values=chart_values(chart, _values(spec)),
-            timeout_s=spec.derived.router_budget_s,
+            timeout_s=spec.derived.release_budget_s,
             after=(_NAMESPACE,),
         ),
     )

@@ -10,6 +10,8 @@ from policies.objects import OPAQUE, PodTemplate, RegisteredObject, entries, pod
 from policies.pools import node_pools
 from policies.rule import Finding, Rule
 from policies.selection import selected_pools
+from stacks.catalog_files import load_catalog
+from stacks.network_variables import NVLINK_BETWEEN_NODES, RDMA
 
 __all__ = ["RULES"]
 
@@ -27,20 +29,13 @@ class _Network:
     device_class: str
 
 
-_RDMA = _Network(
-    "RDMA",
-    {"UCX_NET_DEVICES": (), "UCX_IB_GID_INDEX": (), "NCCL_IB_HCA": (), "MC_FORCE_HCA": ("1", "true")},
-    "mrdma.google.com",
-)
-_NVLINK = _Network(
-    "NVLink between nodes",
-    {
-        "NCCL_MNNVL_ENABLE": ("1",),
-        "UCX_CUDA_IPC_ENABLE_MNNVL": ("y", "1", "yes", "on"),
-        "MC_FORCE_MNNVL": ("1", "true"),
-    },
-    "compute-domain-default-channel.nvidia.com",
-)
+def _rdma() -> list[_Network]:
+    """RDMA by each device class that a transport of the catalog claims."""
+    classes = sorted({row.rdma_device_class for row in load_catalog().transports.values() if row.rdma_device_class})
+    return [_Network("RDMA", RDMA, device_class) for device_class in classes]
+
+
+_NVLINK = _Network("NVLink between nodes", NVLINK_BETWEEN_NODES, "compute-domain-default-channel.nvidia.com")
 
 
 def _device_classes(graph: Graph) -> dict[tuple[str, str], dict[str, int]]:
@@ -93,8 +88,8 @@ def _environment_without_claim(graph: Graph) -> Iterator[Finding]:
     classes = _device_classes(graph)
     for template in pod_templates(graph):
         claimed = _claimed(template, classes)
-        for network in (_RDMA, _NVLINK):
-            if {network.device_class, OPAQUE} & claimed.keys() or (network is _RDMA and _has_devices(template)):
+        for network in (*_rdma(), _NVLINK):
+            if {network.device_class, OPAQUE} & claimed.keys() or (network is not _NVLINK and _has_devices(template)):
                 continue
             for path, name, value in _set_variables(template, network):
                 yield Finding(
@@ -110,7 +105,7 @@ def _claim_without_environment(graph: Graph) -> Iterator[Finding]:
     classes = _device_classes(graph)
     for template in pod_templates(graph):
         claimed = _claimed(template, classes)
-        for network in (_RDMA, _NVLINK):
+        for network in (*_rdma(), _NVLINK):
             if network.device_class in claimed and not any(_set_variables(template, network)):
                 yield Finding(
                     path=f"{template.path}.spec.resourceClaims",
@@ -150,16 +145,17 @@ def _claims_not_passed_on(graph: Graph) -> Iterator[Finding]:
 def _more_devices_than_a_node_has(graph: Graph) -> Iterator[Finding]:
     classes, pools = _device_classes(graph), node_pools(graph)
     for template in pod_templates(graph):
-        asked = _claimed(template, classes).get(_RDMA.device_class, 0)
-        there = [pool.rdma_devices for pool in selected_pools(template, pools)]
-        if there and asked > max(there):
-            yield Finding(
-                path=f"{template.path}.spec.resourceClaims",
-                urn=template.owner.urn,
-                value=asked,
-                detail=f"the pod claims {asked} devices of {_RDMA.device_class}, a node has {max(there)}",
-                allowed=f"up to {max(there)}",
-            )
+        claimed, there = _claimed(template, classes), [pool.rdma_devices for pool in selected_pools(template, pools)]
+        for network in _rdma():
+            asked = claimed.get(network.device_class, 0)
+            if there and asked > max(there):
+                yield Finding(
+                    path=f"{template.path}.spec.resourceClaims",
+                    urn=template.owner.urn,
+                    value=asked,
+                    detail=f"the pod claims {asked} devices of {network.device_class}, a node has {max(there)}",
+                    allowed=f"up to {max(there)}",
+                )
 
 
 _DRANET = "GKE docs, managed DRANET; AI Hypercomputer docs, A4X Max with GKE"

@@ -6,7 +6,18 @@ and who says so; it never stops at the first finding.
 
 from __future__ import annotations
 
-from stacks.checks import capacity, fabric, hardware, launch, network, parallelism, routing, serving, speculation
+from stacks.checks import (
+    capacity,
+    fabric,
+    hardware,
+    launch,
+    network,
+    parallelism,
+    routing,
+    serving,
+    speculation,
+    system_nodes,
+)
 from stacks.checks.candidate import Candidate, Check
 from stacks.problems import Problem
 
@@ -20,6 +31,7 @@ CHECKS: tuple[Check, ...] = (
     *routing.CHECKS,
     *speculation.CHECKS,
     *capacity.CHECKS,
+    *system_nodes.CHECKS,
     *network.CHECKS,
     *launch.CHECKS,
 )

@@ -155,7 +155,8 @@ def _without_tier(c: Candidate) -> Derived:
 def host_memory(c: Candidate) -> Iterator[Problem]:
     """Pods with their host tier must fit the memory GKE leaves them."""
     per_node = min(c.derived.replicas_per_node, c.derived.replicas)
-    needed = per_node * c.derived.pod_memory_gib
+    largest = max(c.derived.pod_memory_gib, c.derived.decode_pod_memory_gib or 0)
+    needed = per_node * largest
     pages_gib = c.rows.transport.hugepages_2mi_per_node * 2 // 1024 if c.rows.transport else 0
     available = c.derived.allocatable_memory_gib - NODE_RESERVE_GIB - pages_gib
     if needed <= available:
@@ -167,7 +168,7 @@ def host_memory(c: Candidate) -> Iterator[Problem]:
         rule="host-memory",
         path="serving.kv_cache.offload.gib_per_replica" if tiered else "accelerator_pool.machine_type",
         value=tier if tiered else c.rows.hardware.machine_type,
-        why=f"a node's engine pods need {per_node} x {c.derived.pod_memory_gib} GiB of memory, "
+        why=f"a node's engine pods need {per_node} x {largest} GiB of memory, "
         f"{c.rows.hardware.machine_type} leaves {available} GiB for them"
         f"{f' beside {pages_gib} GiB of huge pages' if pages_gib else ''}; they would stay Pending",
         allowed=f"pod memory up to {available // per_node} GiB; the host tier counts "
@@ -194,18 +195,18 @@ def host_tier_size(c: Candidate) -> Iterator[Problem]:
         )
 
 
-def host_tier_adds(c: Candidate) -> Iterator[Problem]:
-    """What GPU memory holds is written to the host tier too: a smaller tier holds only what the GPU still has."""
+def tier_adds(c: Candidate) -> Iterator[Problem]:
+    """What GPU memory holds is written to the tier below too: a smaller tier holds only what the GPU still has."""
     offload, room = c.preset.serving.kv_cache.offload, c.derived.kv_room_bytes_per_replica
-    if offload.kind == "host_dram" and 0 < offload.gib_per_replica * GIB < room:
+    if offload.kind != "none" and 0 < offload.gib_per_replica * GIB < room:
         yield Problem(
-            rule="host-tier-below-gpu-cache",
+            rule="tier-below-gpu-cache",
             path="serving.kv_cache.offload.gib_per_replica",
             value=offload.gib_per_replica,
             why=f"the GPU memory of a replica holds {room // GIB} GiB of KV cache, and all it computes is copied to "
-            "the host; the smaller tier would hold little that the GPU has not",
-            allowed=f"more than {room // GIB}, a local SSD tier, or none",
-            remedy="use local_ssd, which is larger, or leave the tier out",
+            "the tier; a smaller one would hold little that the GPU has not",
+            allowed=f"more than {room // GIB}, or no tier",
+            remedy="make it larger, on local SSD if need be, or leave the tier out",
             source=f"{c.rows.engine.kind} {c.rows.engine.version}: blocks are offloaded when they are computed",
             severity="warning",
         )
@@ -250,21 +251,6 @@ def drain(c: Candidate) -> Iterator[Problem]:
         )
 
 
-def router_fits(c: Candidate) -> Iterator[Problem]:
-    """The router's pod must fit a system node beside what GKE runs there."""
-    machine, sizing = c.rows.system.machine, c.rows.release.sizing
-    if sizing.cpu >= machine.vcpus or sizing.memory_gib * 2 > machine.memory_gb:
-        yield Problem(
-            rule="router-does-not-fit",
-            path="system_pool.machine_type",
-            value=c.preset.system_pool.machine_type,
-            why=f"the router asks for {some(sizing.cpu, 'core')} and up to {sizing.memory_gib * 2} GiB",
-            allowed=f"more than {sizing.cpu} vCPUs and {sizing.memory_gib * 2} GB",
-            remedy="choose a larger machine type",
-            source=sizing.source,
-        )
-
-
 CHECKS = (
     weights_fit,
     gpu_memory_free,
@@ -273,8 +259,7 @@ CHECKS = (
     nodes,
     host_memory,
     host_tier_size,
-    host_tier_adds,
+    tier_adds,
     local_ssd,
     drain,
-    router_fits,
 )

@@ -51,6 +51,26 @@ def transport_used(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def rdma_used(c: Candidate) -> Iterator[Problem]:
+    """Within an NVLink domain ranks speak over NVLink; RDMA is for KV cache on its way from prefill to decode."""
+    transport, shape = c.rows.transport, c.preset.serving.shape
+    if not (transport and _on_hardware(c) and transport.rdma_device_class and transport.compute_domain):
+        return
+    if not isinstance(shape, PrefillDecode) and c.derived.nodes_per_replica > 1:
+        yield Problem(
+            rule="rdma-unused",
+            path="serving.transport.name",
+            value=transport.name,
+            why="replicas that do prefill and decode move no KV cache, and their ranks speak over NVLink; the RDMA "
+            "devices are claimed, and the pods get more rights, for nothing",
+            allowed=", ".join(name for name in c.rows.hardware.fabric.transports if name != transport.name)
+            or "another transport",
+            remedy="choose an allowed transport",
+            source=transport.source,
+            severity="warning",
+        )
+
+
 def whole_nodes(c: Candidate) -> Iterator[Problem]:
     """A node has one IMEX channel, and RDMA settings name all of its devices: two pods cannot share either."""
     transport, shape, gpus = c.rows.transport, c.preset.serving.shape, c.rows.hardware.gpu.count
@@ -66,6 +86,23 @@ def whole_nodes(c: Candidate) -> Iterator[Problem]:
             remedy=f"set it to {gpus}, with fewer replicas, or set serving.transport to null",
             source="kubernetes-sigs/dra-driver-nvidia-gpu#309: one IMEX channel a node; AI Hypercomputer docs, A4X Max:"
             " pods take whole nodes",
+        )
+
+
+def privileges(c: Candidate) -> Iterator[Problem]:
+    """Capabilities beyond what Kubernetes' restricted level admits are told, not slipped in."""
+    transport = c.rows.transport
+    if transport and transport.capabilities:
+        yield Problem(
+            rule="engine-privileges",
+            path="serving.transport.name",
+            value=transport.name,
+            why=f"it takes {', '.join(transport.capabilities)}: engine containers run as root with this alone, in a "
+            "namespace of Pod Security level privileged; whoever may create pods there may do as much on the nodes",
+            allowed="any transport; nvlink takes no such right",
+            remedy="let nobody else create pods in the namespace",
+            source="Kubernetes docs, Pod Security Standards",
+            severity="note",
         )
 
 
@@ -116,4 +153,4 @@ def rdma_devices(c: Candidate) -> Iterator[Problem]:
     )
 
 
-CHECKS = (transport_of_hardware, transport_used, whole_nodes, compute_domain, rdma_devices)
+CHECKS = (transport_of_hardware, transport_used, rdma_used, whole_nodes, privileges, compute_domain, rdma_devices)

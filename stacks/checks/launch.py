@@ -114,6 +114,22 @@ def digests(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def unlisted_images(c: Candidate) -> Iterator[Problem]:
+    """A chart may run images of its own that no row names: a mirror does not hold them, a tag decides what they are."""
+    for role, chart in c.charts.items():
+        for words in chart.unlisted_images:
+            yield Problem(
+                rule="unlisted-image",
+                path="serving.router.release",
+                value=f"{chart.name} {chart.version}",
+                why=f"the {role} chart also runs {words}; it is pulled from the chart's own registry, by tag",
+                allowed="charts whose images are all in the catalog",
+                remedy="read the chart where you can, and add the image to its catalog row",
+                source="stacks/catalog",
+                severity="warning" if c.settings.get("mirror") else "note",
+            )
+
+
 def mirror(c: Candidate) -> Iterator[Problem]:
     """Nodes are given rights to one repository of Artifact Registry, so a mirror there has to name it."""
     host, *path = (c.settings.get("mirror") or "").split("/")
@@ -141,4 +157,4 @@ def mirror(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (stack_name, project, bucket, reservation, mirror, digests)
+CHECKS = (stack_name, project, bucket, reservation, mirror, digests, unlisted_images)

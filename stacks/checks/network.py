@@ -9,7 +9,7 @@ from itertools import combinations
 
 from stacks.checks.candidate import Candidate
 from stacks.problems import Problem, touches
-from stacks.spec import ClusterNetwork, ExistingCluster, NewNetwork
+from stacks.spec import ClusterNetwork, ExistingCluster, ExistingNetwork, NewNetwork
 from stacks.wording import some
 
 __all__ = ["CHECKS"]
@@ -165,6 +165,21 @@ def proxy_only(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def secondary_ranges(c: Candidate) -> Iterator[Problem]:
+    """Pods and Services have ranges of their own."""
+    network = c.preset.network
+    if isinstance(network, ExistingNetwork) and network.pods_range == network.services_range:
+        yield Problem(
+            rule="same-secondary-range",
+            path="network.services_range",
+            value=network.services_range,
+            why="pods and Services would take addresses from the same range; GKE refuses the cluster",
+            allowed="another secondary range of the subnet",
+            remedy="name the range that is for Services",
+            source="GKE docs, VPC-native clusters",
+        )
+
+
 def whose_namespace(c: Candidate) -> Iterator[Problem]:
     """A cluster that does not exist yet has no namespaces of anybody's."""
     if c.preset.serving.existing_namespace and not isinstance(c.preset.cluster, ExistingCluster):
@@ -203,6 +218,7 @@ def whose_network(c: Candidate) -> Iterator[Problem]:
 CHECKS = (
     whose_network,
     whose_namespace,
+    secondary_ranges,
     valid,
     assignable,
     disjoint,

@@ -8,7 +8,7 @@ from stacks.checks.candidate import Candidate
 from stacks.problems import Problem
 from stacks.rows import DynamoRelease, ImageRow, LlmdRelease
 from stacks.rows.base import Arch
-from stacks.spec import LlmdRouter
+from stacks.spec import ExistingCluster, LlmdRouter
 
 __all__ = ["CHECKS"]
 
@@ -62,6 +62,39 @@ def namespace(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def namespace_of_chart(c: Candidate) -> Iterator[Problem]:
+    """An operator's namespace has its own level and its own quota."""
+    own = c.preset.serving.namespace
+    for role, chart in c.charts.items():
+        if chart.namespace in (own, f"{own}-weights"):
+            yield Problem(
+                rule="namespace-taken",
+                path="serving.namespace",
+                value=own,
+                why=f"the stack installs the {role} chart in {chart.namespace}: its rules would be the engine's too",
+                allowed="a namespace of the engine's own",
+                remedy="choose another name",
+                source="stacks/catalog",
+            )
+
+
+def cluster_wide(c: Candidate) -> Iterator[Problem]:
+    """In a cluster that others use, what a stack installs for all of it may be there already."""
+    if isinstance(c.preset.cluster, ExistingCluster) and c.charts:
+        names = ", ".join(f"{chart.name} in {chart.namespace}" for chart in c.charts.values())
+        yield Problem(
+            rule="cluster-wide-software",
+            path="cluster.kind",
+            value="existing",
+            why=f"the stack installs {names}, of which a cluster can have one; a second one fails to install, and who "
+            "destroys the stack takes them from others",
+            allowed="a cluster without them",
+            remedy="look with helm list --all-namespaces before you apply",
+            source="NVIDIA DRA driver, Dynamo and LeaderWorkerSet docs: one installation a cluster",
+            severity="note",
+        )
+
+
 def _pods_images(c: Candidate) -> Iterator[tuple[str, ImageRow, Arch]]:
     """Each image with the key that chose it and the architecture of the nodes it runs on."""
     release, nodes, system = c.rows.release, c.rows.hardware.machine.arch, c.rows.system.machine.arch
@@ -90,4 +123,4 @@ def image_arch(c: Candidate) -> Iterator[Problem]:
             )
 
 
-CHECKS = (gateway, scorers, namespace, image_arch)
+CHECKS = (gateway, scorers, namespace, namespace_of_chart, cluster_wide, image_arch)

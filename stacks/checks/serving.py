@@ -148,7 +148,7 @@ def window_pool(c: Candidate) -> Iterator[Problem]:
     needed = engine.max_sequences * (model.sliding_window_tokens + block)
     lowest, highest = needed / max(tokens, 1), model.full_attention_layers / model.sliding_attention_layers
     if tokens and not lowest <= ratio <= highest:
-        few = ratio < lowest
+        few, none = ratio < lowest, lowest > highest
         yield Problem(
             rule="window-pool",
             path="serving.engine.swa_full_tokens_ratio",
@@ -158,8 +158,10 @@ def window_pool(c: Candidate) -> Iterator[Problem]:
             if few
             else "more than half of the KV memory goes to sliding windows, which keep "
             f"{model.sliding_window_tokens} tokens of a sequence however long it is",
-            allowed=f"{math.ceil(lowest * 1000) / 1000:g} to {math.floor(highest * 1000) / 1000:g}",
-            remedy="raise it, or lower max_sequences" if few else "lower it",
+            allowed=f"none with {some(engine.max_sequences, 'running sequence')}"
+            if none
+            else f"{math.ceil(lowest * 1000) / 1000:g} to {math.floor(highest * 1000) / 1000:g}",
+            remedy="lower max_sequences" if none else "raise it, or lower max_sequences" if few else "lower it",
             source="SGLang 0.5.23, --swa-full-tokens-ratio: tokens of the window pool per token of the full pool",
             severity="error" if few else "warning",
         )

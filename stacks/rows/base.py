@@ -82,3 +82,6 @@ class ChartRow(Sourced):
     version: Version
     namespace: Text = Field(description="Where it is installed.")
     images: list[ChartImage]
+    unlisted_images: list[Text] = Field(
+        default_factory=list, description="What it runs besides, in words: neither mirrored nor pinned by digest."
+    )

@@ -24,6 +24,7 @@ __all__ = [
 class EngineStartup(Sourced):
     """Parts of an engine's start that do not depend on the weights."""
 
+    image_gib: Positive = Field(description="On disk, unpacked.")
     image_pull_s: Positive
     compile_s: Positive
 
@@ -168,6 +169,9 @@ class TransportRow(Sourced):
     capabilities: list[Text] = Field(description="Linux capabilities a pod needs, beyond what restricted admits.")
     environment: dict[EnvironmentName, str] = Field(description="Of every engine container.")
     environment_by_engine: dict[EngineKind, dict[EnvironmentName, str]] = Field(default_factory=dict)
+    kv_environment: dict[Text, dict[EnvironmentName, str]] = Field(
+        default_factory=dict, description="By backend that moves KV cache: variables of workers that do."
+    )
     kv_transfer: dict[EngineKind, Text] = Field(
         description="The engine's name for the backend that moves KV cache from prefill to decode workers here."
     )

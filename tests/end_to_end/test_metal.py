@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from beamline import sandbox
+from beamline.sandbox.cloud.faults import FAULTS
 from beamline.sandbox.home import CHECKOUT, home_of
 from stacks.cloud import PLACEHOLDER_PROJECT, PLACEHOLDER_SUB_BLOCK
 from stacks.problems import ProblemsFound
@@ -115,7 +116,7 @@ def _group(pod: dict[str, Any]) -> str:
 
 
 def _faults(text: dict[str, Any]) -> None:
-    (home_of("metal").path / "cloud" / "faults.yaml").write_text(yaml.safe_dump(text))
+    (home_of("metal").ledger.parent / FAULTS).write_text(yaml.safe_dump(text))
 
 
 def _reasons(file: Path, program: str | None = None) -> str:
@@ -125,7 +126,7 @@ def _reasons(file: Path, program: str | None = None) -> str:
 
 
 def test_what_cannot_be_scheduled_fails_with_the_schedulers_words_and_mends(sandboxes: Path, tmp_path: Path) -> None:
-    """An RDMA device short, a domain of more nodes than exist, no toleration for arm64: each alone, then none."""
+    """An RDMA device short, a domain and replicas for more nodes than exist, no toleration for arm64; then none."""
     assert sandboxes.exists()
     file = _stack_file(tmp_path, "a4x-max-dynamo", {"serving": {"transport": {"name": "nvlink+rdma"}}})
     assert sandbox.up("metal", file, HERE / "programs" / "nothing").warnings == []
@@ -135,8 +136,9 @@ def test_what_cannot_be_scheduled_fails_with_the_schedulers_words_and_mends(sand
     _faults({})
     assert sandbox.up("metal", file).warnings == []
 
-    domain = _reasons(file, "one_node_more")
-    assert "Insufficient nvidia.com/gpu" in domain
+    assert "Insufficient nvidia.com/gpu" in _reasons(file, "one_node_more")
+    domains = {d["spec"]["numNodes"]: d["status"]["status"] for d in _get("computedomains", "--all-namespaces")}
+    assert domains[NODES + 1] == "NotReady"
     arch = _reasons(file, "no_arch_toleration")
     assert "untolerated taint" in arch
     assert "kubernetes.io/arch: arm64" in arch

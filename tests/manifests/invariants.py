@@ -105,12 +105,13 @@ def _takes(selector: Body, labels: dict[str, str]) -> bool:
 
 
 def selectors_find_pods(objects: Objects) -> Iterator[str]:
-    """Every selector finds the pods of exactly one workload, without a group's workers; a budget has both."""
+    """Every selector finds the pods of exactly one workload; without a group's workers, but for what is about both."""
     pods = {w["metadata"]["name"]: w["spec"]["template"]["metadata"]["labels"] for w in objects.workloads()}
     for kind, name, selector in _selectors(objects):
         found = [pod for pod, labels in pods.items() if _takes(selector, labels)]
         group = [pod for pod in pods if pod in (name, f"{name}-worker")]
-        if found != group if kind == "PodDisruptionBudget" else len(found) != 1:
+        of_all = kind == "PodDisruptionBudget" or (kind == "NetworkPolicy" and len(group) > 1)
+        if found != group if of_all else len(found) != 1:
             yield f"{kind}/{name} selects the pods of {found or 'no workload'}"
 
 

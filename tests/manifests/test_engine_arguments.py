@@ -86,11 +86,12 @@ def test_the_transports_environment_is_every_engines() -> None:
     """Replicas of one node too: a drafter, or a later shape, must not find another NCCL."""
     for name in ("engine", "engine-worker"):
         values = {e["name"]: e.get("value") for e in objects_of("a4x-max-llmd").container(name)["env"]}
-        assert (values["NCCL_MNNVL_ENABLE"], values["UCX_TLS"]) == ("1", "cuda_copy,cuda_ipc,tcp")
+        assert values["NCCL_MNNVL_ENABLE"] == "1"
+        assert not any(variable.startswith(("UCX_", "MC_")) for variable in values), "no KV cache moves here"
     single = {e["name"] for e in objects_of("one-node-nvlink").container("engine")["env"]}
     assert "NCCL_MNNVL_ENABLE" in single
     assert "VLLM_HOST_IP" not in single
-    assert "UCX_TLS" not in {e["name"] for e in objects_of("g4-llmd").container("engine")["env"]}
+    assert "NCCL_MNNVL_ENABLE" not in {e["name"] for e in objects_of("g4-llmd").container("engine")["env"]}
 
 
 def test_json_has_sorted_keys_and_no_spaces() -> None:

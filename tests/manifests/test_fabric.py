@@ -33,10 +33,14 @@ def test_the_driver_serves_compute_domains_only_on_the_accelerator_nodes() -> No
             "matchExpressions": [
                 {"key": "cloud.google.com/gke-accelerator", "operator": "In", "values": ["nvidia-gb300"]},
                 {"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]},
+                {"key": "cloud.google.com/gke-nodepool", "operator": "In", "values": ["beamline-test-accelerator"]},
             ]
         }
     ]
-    assert values["controller"]["nodeSelector"] == {"node.kubernetes.io/instance-type": "n4-standard-8"}
+    assert values["controller"]["nodeSelector"] == {
+        "node.kubernetes.io/instance-type": "n4-standard-8",
+        "cloud.google.com/gke-nodepool": "beamline-test-system",
+    }
 
 
 def test_the_quota_has_room_for_every_pod_of_the_driver_and_for_the_controllers_successor() -> None:
@@ -64,6 +68,7 @@ def test_the_node_agent_runs_where_rdma_is_claimed() -> None:
     assert pod["nodeSelector"] == {
         "cloud.google.com/gke-accelerator": "nvidia-gb300",
         "node.kubernetes.io/instance-type": "a4x-maxgpu-4g-metal",
+        "cloud.google.com/gke-nodepool": "beamline-test-accelerator",
         "gke.networks.io/accelerator-network-profile": "auto",
         "cloud.google.com/gke-os-distribution": "cos",
     }

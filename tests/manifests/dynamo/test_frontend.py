@@ -60,7 +60,10 @@ def test_no_worker_says_anything_about_routing(case: str) -> None:
 
 def test_frontends_are_on_system_nodes_and_apart() -> None:
     two, one = (pod(component(objects_of(case), "frontend")) for case in ("a4x-max-dynamo", "dynamo-one-frontend"))
-    assert two["nodeSelector"] == {"node.kubernetes.io/instance-type": "n4-standard-16"}
+    assert two["nodeSelector"] == {
+        "node.kubernetes.io/instance-type": "n4-standard-16",
+        "cloud.google.com/gke-nodepool": "beamline-test-system",
+    }
     assert "nvidia.com/gpu" not in str(two["containers"][0]["resources"])
     assert two["topologySpreadConstraints"][0]["topologyKey"] == "kubernetes.io/hostname"
     assert "topologySpreadConstraints" not in one

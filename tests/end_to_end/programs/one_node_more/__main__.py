@@ -1,29 +1,22 @@
-"""The kit's program with one mistake: a ninth replica, and a ComputeDomain that waits for nine nodes."""
+"""The kit's program with one mistake: a ninth replica in a domain of nine nodes, on a pool of eight."""
 
 import runpy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import components.stack
 from manifests import KubernetesObject, render
 from stacks import StackSpec
 
-
-def _more(body: dict[str, Any]) -> dict[str, Any]:
-    match body["kind"]:
-        case "ComputeDomain":
-            return {**body, "spec": {**body["spec"], "numNodes": 9}}
-        case "DynamoGraphDeployment":
-            parts = [
-                p if p["type"] != "decode" else {**p, "replicas": p["replicas"] + 1} for p in body["spec"]["components"]
-            ]
-            return {**body, "spec": {**body["spec"], "components": parts}}
-    return body
+NODES = 9
 
 
 def _mistaken(spec: StackSpec) -> tuple[KubernetesObject, ...]:
-    return tuple(replace(item, body=_more(dict(item.body))) for item in render(spec))
+    serving = spec.preset.serving
+    shape = serving.shape.model_copy(update={"decode_replicas": NODES - spec.roles[0].replicas})
+    transport = serving.transport.model_copy(update={"compute_domain_nodes": NODES}) if serving.transport else None
+    larger = serving.model_copy(update={"shape": shape, "transport": transport})
+    return render(replace(spec, preset=spec.preset.model_copy(update={"serving": larger})))
 
 
 components.stack.render = _mistaken  # type: ignore[attr-defined]
