@@ -139,9 +139,7 @@ def test_what_cannot_be_scheduled_fails_with_the_schedulers_words_and_mends(sand
     assert "Insufficient nvidia.com/gpu" in _reasons(file, "one_node_more")
     domains = {d["spec"]["numNodes"]: d["status"]["status"] for d in _get("computedomains", "--all-namespaces")}
     assert domains[NODES + 1] == "NotReady"
-    arch = _reasons(file, "no_arch_toleration")
-    assert "untolerated taint" in arch
-    assert "kubernetes.io/arch: arm64" in arch
+    assert f"{NODES} node(s) had untolerated taint(s)" in _reasons(file, "no_arch_toleration")
 
     assert sandbox.up("metal", file).warnings == []
     assert sandbox.down("metal").proven_empty
