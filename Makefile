@@ -52,7 +52,7 @@ types: $(VENV)/.installed-dev ## strict type check
 
 test: lint types tools ## everything: style, types, unit tests, and the sandbox end to end
 	@$(BIN)/beamline check
-	@$(BIN)/pytest -q -n 2 --dist loadfile
+	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 fuzz: $(VENV)/.installed-dev ## 10,000 stack files, presets and catalog rows, other ones each time; FUZZ_INPUTS=n for more
 	@FUZZ_INPUTS=$(FUZZ_INPUTS) $(BIN)/pytest tests/fuzz -q -n 2 --dist load

@@ -15,6 +15,7 @@ CASES = [
     pytest.param("small-l4", []),
     pytest.param("g4-llmd-nvfp4", ["precision:nvfp4"]),
     pytest.param("g4-llmd-multi", []),
+    pytest.param("g4-dynamo", []),
 ]
 
 

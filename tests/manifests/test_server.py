@@ -70,7 +70,11 @@ def kubectl(tools: Callable[[str], Path], tmp_path_factory: pytest.TempPathFacto
 def nodes(spec: StackSpec) -> list[Any]:
     """Nodes of both pools, with the labels and taints GKE gives them."""
     hardware, system = spec.rows.hardware, spec.rows.system
-    accelerator = {"cloud.google.com/gke-accelerator": hardware.gpu.accelerator_type}
+    pools = "cloud.google.com/gke-nodepool"
+    accelerator = {
+        "cloud.google.com/gke-accelerator": hardware.gpu.accelerator_type,
+        pools: spec.accelerator_pool_name,
+    }
     room = {"cpu": "380", "memory": "1300Gi", "ephemeral-storage": "9000Gi", "pods": "110"}
     taint = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
     gpus = {"nvidia.com/gpu": str(hardware.gpu.count)}
@@ -78,7 +82,8 @@ def nodes(spec: StackSpec) -> list[Any]:
         _node(f"gpu-{n}", hardware.machine_type, {**room, **gpus}, accelerator, [taint])
         for n in range(spec.preset.accelerator_pool.nodes)
     ]
-    return [*pool, _node("system-0", system.machine_type, {**room, "cpu": "7900m", "memory": "28Gi"}, {}, [])]
+    small = {**room, "cpu": "7900m", "memory": "28Gi"}
+    return [*pool, _node("system-0", system.machine_type, small, {pools: spec.system_pool_name}, [])]
 
 
 def _node(name: str, machine: str, room: dict[str, str], labels: dict[str, str], taints: list[Any]) -> dict[str, Any]:

@@ -154,7 +154,7 @@ def test_status_logs_and_shell_show_the_sandbox(applied: Home) -> None:
     assert any("Node booted (simulated)" in line for line in sandbox.logs(applied.name, "events", lines=1000))
     assert "pulumi-up" in sandbox.log_names(applied.name)
     assert "Updating (test):" in sandbox.logs(applied.name, "pulumi-up", lines=1000)
-    with pytest.raises(ProblemsFound, match="allowed: etcd"):
+    with pytest.raises(ProblemsFound, match="allowed: charts, etcd"):
         sandbox.logs(applied.name, "absent")
     shell = sandbox.shell(applied.name, ["kubectl", "get", "nodes", "-o", "name"])
     done = subprocess.run(
