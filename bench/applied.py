@@ -1,7 +1,7 @@
 """A stack that is up in a sandbox of the benchmark's own, gone when it is over.
 
 Real are Pulumi's engine and Kubernetes provider, etcd, the API server, scheduler and controller manager. SIMULATED are
-Google Cloud, kubelets and GKE's controllers.
+Google Cloud, kubelets, GKE's controllers, chart registries and the operators that charts install.
 """
 
 from __future__ import annotations

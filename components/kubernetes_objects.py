@@ -53,8 +53,8 @@ class ObjectArgs(TypedDict):
     """False: go on as soon as the API server has accepted it."""
     wait_for: NotRequired[list[str]]
     """What it has to reach: condition=Programmed, or jsonpath={.status.phase}=Ready."""
-    replace_on: NotRequired[list[str]]
-    """Property paths that cannot be changed in place: another value there replaces the object, the old one first."""
+    alone: NotRequired[bool]
+    """There is no room for two: when one of another name takes its place, the old one goes first."""
     after: NotRequired[list[str]]
     """Names of objects and Helm releases of the same component that come first."""
 
@@ -97,8 +97,8 @@ def register_objects(
         else:
             item = objects_by_name[item_name]
             opts = pulumi.ResourceOptions(parent=parent, depends_on=first, custom_timeouts=_timeouts(item))
-            if replace_on := item.get("replace_on"):
-                opts.replace_on_changes, opts.delete_before_replace = replace_on, True  # its name stays the same
+            if item.get("alone"):
+                opts.delete_before_replace = True
             registered[item_name] = _register(f"{name}-{item_name}", item, opts)
     return registered
 
@@ -177,6 +177,9 @@ def _timeouts(item: ObjectArgs) -> pulumi.CustomTimeouts | None:
     )
 
 
-def _grace_period_s(body: Mapping[str, Any]) -> int:
-    template = (body.get("spec") or {}).get("template") or {}
-    return int((template.get("spec") or {}).get("terminationGracePeriodSeconds") or 0)
+def _grace_period_s(value: Any) -> int:
+    """The longest any pod of an object may take to end, wherever its kind keeps pod templates."""
+    if isinstance(value, Mapping):
+        own = value.get("terminationGracePeriodSeconds")
+        return max([own if isinstance(own, int) else 0, *map(_grace_period_s, value.values())])
+    return max(map(_grace_period_s, value), default=0) if isinstance(value, list) else 0

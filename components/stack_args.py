@@ -171,8 +171,8 @@ def object_args(item: KubernetesObject) -> ObjectArgs:
         args["update_timeout_s"] = item.update_timeout_s
     if item.wait_for:
         args["wait_for"] = list(item.wait_for)
-    if item.replace_on:
-        args["replace_on"] = list(item.replace_on)
+    if item.alone:
+        args["alone"] = True
     if item.after:
         args["after"] = list(item.after)
     return args

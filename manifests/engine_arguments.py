@@ -1,7 +1,5 @@
 """vLLM's command line, from the types.
 
-One element per flag (``--flag=value``), so that a line of YAML is a whole setting and nothing depends on quoting. JSON
-values are one element with sorted keys: the same intent always gives the same bytes, and so no needless rollout.
 Flags and keys were read in vLLM 0.33.0 (``vllm serve --help=all``; vllm/distributed/kv_transfer/kv_connector/v1).
 """
 

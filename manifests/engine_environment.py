@@ -1,4 +1,4 @@
-"""vLLM's environment: no network, caches on local SSD, and the few settings that have no flag.
+"""vLLM's environment: no hub, caches on local SSD, and the few settings that have no flag.
 
 The image is run as its own unprivileged user with a read-only root, so everything that writes is pointed at a volume.
 Names starting with ``VLLM_`` are checked by the engine itself at start (``--fail-on-environ-validation``).
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.caches import cache_environment
-from manifests.fabric_claims import transport_environment
+from manifests.fabric_claims import network_environment
 from manifests.vllm_settings import vllm_environment
 from stacks.resolve import StackSpec
 
@@ -18,16 +18,14 @@ __all__ = ["engine_environment"]
 
 def engine_environment(spec: StackSpec) -> list[dict[str, Any]]:
     """Environment of the engine's container; values are text, as Kubernetes wants them."""
-    derived, gpu = spec.derived, spec.rows.hardware.gpu
+    derived = spec.derived
     values = {
         **cache_environment(spec),
         **vllm_environment(spec),
         # The proxies must be the ones to close idle connections, or a request may meet a closing one: HTTP 502.
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": str(derived.engine_keep_alive_s),
+        **network_environment(spec),
     }
-    if gpu.nccl_p2p_level is not None:
-        values["NCCL_P2P_LEVEL"] = gpu.nccl_p2p_level
-    values |= transport_environment(spec)
     written: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in values.items()]
     if derived.nodes_per_replica > 1:
         # The leader hands this address to the ranks of other nodes; with several networks vLLM would have to guess it.

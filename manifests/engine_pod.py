@@ -17,16 +17,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from manifests.await_weights import await_weights
+from manifests.await_weights import WEIGHTS_MOUNT, await_weights
 from manifests.caches import CACHE_PATH
 from manifests.engine_arguments import engine_arguments
 from manifests.engine_environment import engine_environment
-from manifests.fabric_claims import container_claims, pod_affinity, pod_claims
+from manifests.fabric_claims import capabilities, container_claims, pod_affinity, pod_claims
 from manifests.naming import ENGINE, ENGINE_WORKER, labels, selector
 from manifests.placement import accelerator_labels, accelerator_tolerations
 from manifests.pod_security import confined, runs_as
 from manifests.vllm_settings import KV_TIER_PATH
-from manifests.weight_sets import MOUNT_PATH
 from manifests.weight_volume import claim_name
 from stacks.resolve import StackSpec
 from stacks.spec import LocalSsdOffload
@@ -60,16 +59,12 @@ def engine_pod(spec: StackSpec, *, serves: bool = True) -> dict[str, Any]:
         "nodeSelector": accelerator_labels(spec),
         "tolerations": accelerator_tolerations(spec),
         **({"affinity": affinity} if affinity else {}),
-        "securityContext": runs_as(spec.rows.engine_user.uid, _capabilities(spec)),
+        "securityContext": runs_as(spec.rows.engine_user.uid, capabilities(spec)),
         **({"resourceClaims": claims} if claims else {}),
         "initContainers": [await_weights(spec)],
         "containers": [_container(spec, serves=serves)],
         "volumes": _volumes(spec),
     }
-
-
-def _capabilities(spec: StackSpec) -> list[str]:
-    return spec.rows.transport.capabilities if spec.rows.transport else []
 
 
 def _container(spec: StackSpec, *, serves: bool) -> dict[str, Any]:
@@ -81,7 +76,7 @@ def _container(spec: StackSpec, *, serves: bool) -> dict[str, Any]:
         "env": engine_environment(spec),
         **(_serving(spec) if serves else {}),
         "resources": _resources(spec),
-        "securityContext": confined(_capabilities(spec)),
+        "securityContext": confined(capabilities(spec)),
         "volumeMounts": _mounts(spec),
     }
 
@@ -127,7 +122,7 @@ def _resources(spec: StackSpec) -> dict[str, Any]:
 
 def _mounts(spec: StackSpec) -> list[dict[str, Any]]:
     mounts: list[dict[str, Any]] = [
-        {"name": "weights", "mountPath": MOUNT_PATH, "readOnly": True},
+        dict(WEIGHTS_MOUNT),
         {"name": "cache", "mountPath": CACHE_PATH},
         {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - in the container
         {"name": "shm", "mountPath": "/dev/shm"},  # noqa: S108 - in the container

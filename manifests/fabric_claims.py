@@ -17,7 +17,14 @@ from manifests.objects import KubernetesObject
 from stacks.resolve import StackSpec
 from stacks.spec import PrefillDecode
 
-__all__ = ["claim_objects", "container_claims", "pod_affinity", "pod_claims", "transport_environment"]
+__all__ = [
+    "capabilities",
+    "claim_objects",
+    "container_claims",
+    "network_environment",
+    "pod_affinity",
+    "pod_claims",
+]
 
 COMPUTE_DOMAIN = "nvlink"
 RDMA = "rdma"
@@ -67,7 +74,7 @@ def _rdma_claim_template(spec: StackSpec, device_class: str) -> KubernetesObject
         body={
             "apiVersion": "resource.k8s.io/v1",
             "kind": "ResourceClaimTemplate",
-            "metadata": metadata(spec, RDMA, component=ENGINE),
+            "metadata": metadata(spec, _rdma_claim(spec), component=ENGINE),
             "spec": {
                 "spec": {
                     "devices": {
@@ -88,13 +95,19 @@ def _rdma_claim_template(spec: StackSpec, device_class: str) -> KubernetesObject
     )
 
 
+def _rdma_claim(spec: StackSpec) -> str:
+    """Name of the template of the RDMA claim; what it asks for cannot be changed either."""
+    device_class = spec.rows.transport.rdma_device_class if spec.rows.transport else None
+    return content_name(RDMA, [device_class, spec.derived.rdma_devices_per_pod])
+
+
 def pod_claims(spec: StackSpec) -> list[dict[str, str]]:
     """``spec.resourceClaims`` of an engine pod; empty without claims."""
     transport, claims = spec.rows.transport, []
     if transport and transport.compute_domain:
         claims.append({"name": COMPUTE_DOMAIN, "resourceClaimTemplateName": _channel_claim(spec)})
     if transport and transport.rdma_device_class:
-        claims.append({"name": RDMA, "resourceClaimTemplateName": RDMA})
+        claims.append({"name": RDMA, "resourceClaimTemplateName": _rdma_claim(spec)})
     return claims
 
 
@@ -103,12 +116,22 @@ def container_claims(spec: StackSpec) -> list[dict[str, str]]:
     return [{"name": claim["name"]} for claim in pod_claims(spec)]
 
 
-def transport_environment(spec: StackSpec) -> dict[str, str]:
-    """Variables that make NCCL and the engine use what is claimed; those that move KV cache, only where it moves."""
-    transport = spec.rows.transport
+def capabilities(spec: StackSpec) -> list[str]:
+    """Linux capabilities that engine containers add, beyond what ``restricted`` admits."""
+    return spec.rows.transport.capabilities if spec.rows.transport else []
+
+
+def network_environment(spec: StackSpec) -> dict[str, str]:
+    """Variables that make NCCL use the links between a node's GPUs, and NCCL and the engine what is claimed.
+
+    Those that move KV cache are only where it moves.
+    """
+    level, transport = spec.rows.hardware.gpu.nccl_p2p_level, spec.rows.transport
+    found = {} if level is None else {"NCCL_P2P_LEVEL": str(level)}
     if transport is None:
-        return {}
-    engine, found = spec.rows.engine.kind, dict(transport.environment)
+        return found
+    engine = spec.rows.engine.kind
+    found |= transport.environment
     found |= transport.environment_by_engine.get(engine, {})
     if isinstance(spec.preset.serving.shape, PrefillDecode):
         found |= transport.kv_environment.get(transport.kv_transfer.get(engine, ""), {})

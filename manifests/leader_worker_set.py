@@ -73,7 +73,8 @@ def _engines(spec: StackSpec) -> KubernetesObject:
         body={
             "apiVersion": "leaderworkerset.x-k8s.io/v1",
             "kind": "LeaderWorkerSet",
-            "metadata": metadata(spec, ENGINE, component=ENGINE),
+            # The size of a group cannot be changed; of another size it is another set.
+            "metadata": metadata(spec, f"{ENGINE}-nodes{derived.nodes_per_replica}", component=ENGINE),
             "spec": {
                 "replicas": derived.replicas,
                 "startupPolicy": "LeaderCreated",  # the leader is ready only once its workers' ranks have joined
@@ -92,7 +93,7 @@ def _engines(spec: StackSpec) -> KubernetesObject:
         timeout_s=derived.workload_budget_s,
         update_timeout_s=derived.rollout_budget_s,
         wait_for=("condition=Available",),
-        replace_on=("spec.leaderWorkerTemplate.size",),
+        alone=True,
         after=("engine-service-account", *(item.name for item in claim_objects(spec)), _RELEASE),
     )
 

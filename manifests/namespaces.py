@@ -15,6 +15,7 @@ Source: https://kubernetes.io/docs/concepts/security/pod-security-standards/
 
 from __future__ import annotations
 
+from manifests.fabric_claims import capabilities
 from manifests.naming import ENGINE, WEIGHTS, engine_namespace, labels, weights_namespace
 from manifests.objects import Area, KubernetesObject
 from manifests.pod_security import Level, level_admitting
@@ -28,8 +29,7 @@ _LEVEL = "pod-security.kubernetes.io"
 
 def namespaces(spec: StackSpec) -> tuple[KubernetesObject, ...]:
     """The engine's namespace, unless it is there already, and the seeding pods' (privileged)."""
-    transport = spec.rows.transport
-    level = level_admitting(transport.capabilities if transport else ())
+    level = level_admitting(capabilities(spec))
     weights = namespace(spec, weights_namespace(spec), name="weights-namespace", component=WEIGHTS, level="privileged")
     if spec.preset.serving.existing_namespace:
         return (weights,)

@@ -24,10 +24,10 @@ class KubernetesObject:
 
     ``timeout_s`` bounds the wait for it when it is created; ``update_timeout_s`` when it is changed, where that takes
     longer because old pods drain first (None: as for creating). ``wait_for`` lists kubectl-style conditions
-    (``condition=Programmed``, ``jsonpath={...}=value``) a custom resource must reach. ``replace_on`` lists property
-    paths that its API lets nobody change: another value there takes a new object in the old one's place. ``after``
-    names objects of the same area, or Helm releases of it, that come first. ``await_ready`` false tells an applier to
-    go on as soon as the API took the object.
+    (``condition=Programmed``, ``jsonpath={...}=value``) a custom resource must reach. ``alone`` tells that there is no
+    room for two: when one of another name takes its place, the old one goes first. ``after`` names objects of the same
+    area, or Helm releases of it, that come first. ``await_ready`` false tells an applier to go on as soon as the API
+    took the object.
     """
 
     area: Area
@@ -36,7 +36,7 @@ class KubernetesObject:
     timeout_s: int | None = None
     update_timeout_s: int | None = None
     wait_for: tuple[str, ...] = ()
-    replace_on: tuple[str, ...] = ()
+    alone: bool = False
     after: tuple[str, ...] = ()
     await_ready: bool = True
 

@@ -1,4 +1,4 @@
-"""Project ids with a meaning of their own."""
+"""Names with a meaning of their own: placeholders of the shipped files, and the simulated project."""
 
 from __future__ import annotations
 

@@ -108,8 +108,9 @@ class Derived:
     rdma_devices_per_pod: int = _value("devices", "transport.rdma_devices_per_pod, else the node's devices by GPUs")
     engine_port: int = _value("port", "the engine's catalog row; of a Dynamo worker its system port")
     seed_budget_s: int = _value("s", f"{STARTUP_SAFETY} x (image pull + weights_bytes / seed rate)")
+    compile_s: int = _value("s", "kernels of a first start: the engine's figure or the machine's, whichever is longer")
     engine_startup_budget_s: int = _value(
-        "s", f"{STARTUP_SAFETY} x (weights of the node's replicas / load rate + compile, the engine's or the machine's)"
+        "s", f"{STARTUP_SAFETY} x (weights of the node's replicas / load rate + compile_s)"
     )
     workload_budget_s: int = _value("s", f"engine_startup_budget_s + {STARTUP_SAFETY} x image pull")
     rollout_budget_s: int = _value(
@@ -209,7 +210,8 @@ def derive(preset: Preset, rows: Rows) -> Derived:
     disks = hardware.local_ssd.count if pool.local_ssd_count is None else pool.local_ssd_count
     cpu = allocatable_cpu_millicores(hardware.machine)
     load_s = weights * min(per_node, replicas) / (hardware.throughput.load_gb_per_s * GB)
-    startup_s = math.ceil(STARTUP_SAFETY * (load_s + max(engine.startup.compile_s, hardware.throughput.compile_s or 0)))
+    compile_s = max(engine.startup.compile_s, hardware.throughput.compile_s or 0)
+    startup_s = math.ceil(STARTUP_SAFETY * (load_s + compile_s))
     workload_s = startup_s + STARTUP_SAFETY * engine.startup.image_pull_s
     grace_s = DRAIN_PAUSE_S + serving.longest_request_s + MARGIN_S
     gateway_s = serving.longest_request_s + MARGIN_S
@@ -246,6 +248,7 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         seed_budget_s=math.ceil(
             STARTUP_SAFETY * (engine.startup.image_pull_s + weights / (hardware.throughput.seed_gb_per_s * GB))
         ),
+        compile_s=compile_s,
         engine_startup_budget_s=startup_s,
         workload_budget_s=workload_s,
         rollout_budget_s=replicas * (grace_s + workload_s),

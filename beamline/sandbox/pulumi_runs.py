@@ -11,8 +11,10 @@ import os
 import re
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,15 +100,16 @@ def run(
     environ = {**environment(home), MARKER: str(home.folder), "PULUMI_DEBUG_COMMANDS": "true"}
     follower = _Follower(step, report, total)
     with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=home.project,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            process_group=0,  # Ctrl-C reaches this process only, which then interrupts the engine once
-        )
+        with _interruptible_children():
+            process = subprocess.Popen(
+                command,
+                cwd=home.project,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                process_group=0,  # Ctrl-C reaches this process only, which then interrupts the engine once
+            )
         try:
             _follow(process, events, follower, keep_waiting)
         finally:
@@ -116,6 +119,24 @@ def run(
     if follower.run.code != 0 and not follower.run.errors:
         follower.run.errors.append(EngineError("", _said(log)))
     return follower.run
+
+
+@contextmanager
+def _interruptible_children() -> Iterator[None]:
+    """Start processes that hear interrupts although this one does not, as in a shell's background job.
+
+    A signal that is ignored stays so across an exec, one with a handler does not. An engine that cannot be interrupted
+    would have to be killed, and leave operations pending. Only the main thread may set handlers.
+    """
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if not ignored or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _follow(

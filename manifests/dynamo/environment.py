@@ -13,7 +13,7 @@ from typing import Any
 
 from manifests.caches import cache_environment, home_environment
 from manifests.chosen import dynamo_release, dynamo_router
-from manifests.fabric_claims import transport_environment
+from manifests.fabric_claims import network_environment
 from manifests.vllm_settings import KV_TIER_PATH, vllm_environment
 from manifests.weight_sets import model_weights
 from stacks.resolve import StackSpec
@@ -45,7 +45,6 @@ def frontend_environment(spec: StackSpec) -> Variables:
 
 def worker_environment(spec: StackSpec, role: Role) -> Variables:
     """Of a worker of one role."""
-    gpu = spec.rows.hardware.gpu
     alone_s, handed_over_s = spec.derived.engine_drain_s, spec.derived.drain_pause_s
     values = {
         **cache_environment(spec),
@@ -54,9 +53,7 @@ def worker_environment(spec: StackSpec, role: Role) -> Variables:
         "DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS": str(alone_s if role.replicas == 1 else handed_over_s),
         "NIXL_TELEMETRY_ENABLE": "n",  # nobody scrapes its port
     }
-    if gpu.nccl_p2p_level is not None:
-        values["NCCL_P2P_LEVEL"] = gpu.nccl_p2p_level
-    return _written({**values, **transport_environment(spec)})
+    return _written({**values, **network_environment(spec)})
 
 
 def _sglang(spec: StackSpec, role: Role) -> dict[str, str]:

@@ -41,7 +41,7 @@ def graph(spec: StackSpec) -> KubernetesObject:
             "apiVersion": dynamo_release(spec).api_version,
             "kind": "DynamoGraphDeployment",
             "metadata": {
-                **metadata(spec, GRAPH, component=ENGINE),
+                **metadata(spec, _name(spec), component=ENGINE),
                 "annotations": {
                     "nvidia.com/grove-update-strategy": "RollingRecreate",
                     "nvidia.com/enable-metrics": "false",
@@ -59,7 +59,7 @@ def graph(spec: StackSpec) -> KubernetesObject:
         timeout_s=derived.workload_budget_s,
         update_timeout_s=derived.rollout_budget_s,
         wait_for=("jsonpath={.status.state}=successful",),
-        replace_on=("spec.components[*].multinode",),
+        alone=True,
         after=(
             PLATFORM,
             *(item.name for item in claim_objects(spec)),
@@ -67,6 +67,12 @@ def graph(spec: StackSpec) -> KubernetesObject:
             "frontend-network-policy",
         ),
     )
+
+
+def _name(spec: StackSpec) -> str:
+    """The graph's name. How many nodes a component spans cannot be changed; with another number it is another graph."""
+    nodes = spec.derived.nodes_per_replica
+    return GRAPH if nodes == 1 else f"{GRAPH}-nodes{nodes}"
 
 
 def _runtime_version(spec: StackSpec) -> dict[str, Any]:

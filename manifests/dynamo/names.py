@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 GRAPH = "dynamo"
-"""The graph's name. Its pods are ``dynamo-0-<component>-...``, its Dynamo namespace is ``<namespace>-dynamo``."""
+"""What the name of every graph begins with, and the label of its pods."""
 FRONTEND = "frontend"
 MAIN = "main"
 """The container that the operator completes with its defaults; every other one has to be complete."""

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from manifests.chosen import dynamo_release, dynamo_router, sglang_engine
+from manifests.chosen import dynamo_release, sglang_engine
+from manifests.dynamo.kv_events import kv_events
 from manifests.dynamo.parsers import worker_arguments
 from manifests.flags import flags
 from manifests.weight_sets import drafter_weights, model_weights
@@ -51,7 +52,7 @@ def sglang_arguments(spec: StackSpec, role: Role) -> list[str]:
             **_speculation(spec),
             **worker_arguments(spec),
             # A first forward pass may compile its kernels; that is slow, not stuck.
-            "watchdog-timeout": spec.rows.engine.startup.compile_s,
+            "watchdog-timeout": spec.derived.compile_s,
             "enable-metrics": True,
         }
     )
@@ -66,15 +67,8 @@ def _prompts(spec: StackSpec, role: Role) -> dict[str, Any]:
         "chunked-prefill-size": engine.batched_tokens,
         "max-prefill-tokens": engine.batched_tokens,
         "swa-full-tokens-ratio": engine.swa_full_tokens_ratio,
-        "kv-events-config": _kv_events(spec),
+        "kv-events-config": kv_events(spec),
     }
-
-
-def _kv_events(spec: StackSpec) -> dict[str, Any] | None:
-    """Tell the router which prefixes are cached. Dynamo's part of the worker reads the events and sends them on."""
-    if dynamo_router(spec).mode != "kv":
-        return None
-    return {"publisher": "zmq", "endpoint": f"tcp://*:{dynamo_release(spec).ports.kv_events}"}
 
 
 def _disaggregation(spec: StackSpec, role: Role) -> dict[str, Any]:

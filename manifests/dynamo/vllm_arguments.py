@@ -6,9 +6,7 @@ Dynamo's here. Flags were tried on the parser of ai-dynamo 1.6.1 (dynamo/vllm/ar
 
 from __future__ import annotations
 
-from typing import Any
-
-from manifests.chosen import dynamo_release, dynamo_router
+from manifests.dynamo.kv_events import kv_events
 from manifests.dynamo.parsers import worker_arguments
 from manifests.flags import flags
 from manifests.vllm_settings import vllm_settings
@@ -25,18 +23,7 @@ def vllm_arguments(spec: StackSpec) -> list[str]:
             "model": model_weights(spec).path,
             "served-model-name": spec.rows.model.served_name,
             **vllm_settings(spec),
-            "kv-events-config": _kv_events(spec),
+            "kv-events-config": kv_events(spec, enable_kv_cache_events=True),
             **worker_arguments(spec),
         }
     )
-
-
-def _kv_events(spec: StackSpec) -> dict[str, Any] | None:
-    """Tell the router which prefixes are cached. Dynamo's part of the worker reads the events and sends them on."""
-    if dynamo_router(spec).mode != "kv":
-        return None
-    return {
-        "enable_kv_cache_events": True,
-        "publisher": "zmq",
-        "endpoint": f"tcp://*:{dynamo_release(spec).ports.kv_events}",
-    }

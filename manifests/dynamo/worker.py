@@ -25,7 +25,7 @@ from manifests.dynamo.environment import tier_path, worker_environment
 from manifests.dynamo.names import MAIN, SYSTEM_PORT_NAME, member_selector
 from manifests.dynamo.sglang_arguments import sglang_arguments
 from manifests.dynamo.vllm_arguments import vllm_arguments
-from manifests.fabric_claims import container_claims, pod_affinity, pod_claims
+from manifests.fabric_claims import capabilities, container_claims, pod_affinity, pod_claims
 from manifests.naming import ENGINE
 from manifests.placement import accelerator_labels, accelerator_tolerations
 from manifests.pod_security import confined, runs_as
@@ -84,7 +84,7 @@ def _pod(spec: StackSpec, role: Role) -> dict[str, Any]:
         "nodeSelector": accelerator_labels(spec),
         "tolerations": accelerator_tolerations(spec),
         **({"affinity": affinity} if affinity else {}),
-        "securityContext": runs_as(spec.rows.engine_user.uid, _capabilities(spec)),
+        "securityContext": runs_as(spec.rows.engine_user.uid, capabilities(spec)),
         **({"resourceClaims": claims} if claims else {}),
         "initContainers": [await_weights(spec)],
         "containers": [_container(spec, role)],
@@ -95,10 +95,6 @@ def _pod(spec: StackSpec, role: Role) -> dict[str, Any]:
             *([{"name": "kv-tier", "emptyDir": {}}] if _on_local_ssd(spec, role) else []),
         ],
     }
-
-
-def _capabilities(spec: StackSpec) -> list[str]:
-    return spec.rows.transport.capabilities if spec.rows.transport else []
 
 
 def _on_local_ssd(spec: StackSpec, role: Role) -> bool:
@@ -118,7 +114,7 @@ def _container(spec: StackSpec, role: Role) -> dict[str, Any]:
         "readinessProbe": _probe("/health"),
         "livenessProbe": _probe("/live", failures=_FAILURES_BEFORE_RESTART),
         "resources": _resources(spec, role),
-        "securityContext": confined(_capabilities(spec)),
+        "securityContext": confined(capabilities(spec)),
         "volumeMounts": [
             dict(WEIGHTS_MOUNT),
             {"name": "cache", "mountPath": CACHE_PATH},

@@ -152,10 +152,14 @@ def _without_tier(c: Candidate) -> Derived:
     return derive(c.preset.model_copy(update={"serving": serving}), c.rows)
 
 
+def _largest_pod_gib(derived: Derived) -> int:
+    return max(derived.pod_memory_gib, derived.decode_pod_memory_gib or 0)
+
+
 def host_memory(c: Candidate) -> Iterator[Problem]:
     """Pods with their host tier must fit the memory GKE leaves them."""
     per_node = min(c.derived.replicas_per_node, c.derived.replicas)
-    largest = max(c.derived.pod_memory_gib, c.derived.decode_pod_memory_gib or 0)
+    largest = _largest_pod_gib(c.derived)
     needed = per_node * largest
     pages_gib = c.rows.transport.hugepages_2mi_per_node * 2 // 1024 if c.rows.transport else 0
     available = c.derived.allocatable_memory_gib - NODE_RESERVE_GIB - pages_gib
@@ -163,7 +167,7 @@ def host_memory(c: Candidate) -> Iterator[Problem]:
         return
     offload = c.preset.serving.kv_cache.offload
     tier = offload.gib_per_replica if offload.kind == "host_dram" else None
-    tiered = tier is not None and per_node * _without_tier(c).pod_memory_gib <= available
+    tiered = tier is not None and per_node * _largest_pod_gib(_without_tier(c)) <= available
     yield Problem(
         rule="host-memory",
         path="serving.kv_cache.offload.gib_per_replica" if tiered else "accelerator_pool.machine_type",

@@ -99,7 +99,7 @@ def privileges(c: Candidate) -> Iterator[Problem]:
             value=transport.name,
             why=f"it takes {', '.join(transport.capabilities)}: engine containers run as root with this alone, in a "
             "namespace of Pod Security level privileged; whoever may create pods there may do as much on the nodes",
-            allowed="any transport; nvlink takes no such right",
+            allowed="this transport, with what it takes, or one without capabilities in its row",
             remedy="let nobody else create pods in the namespace",
             source="Kubernetes docs, Pod Security Standards",
             severity="note",

@@ -129,7 +129,7 @@ class DynamoRuntime(Sourced):
     engine_version: Version
     image: ImageRow
     module: Text = Field(description="Python module of the worker.")
-    spans_nodes: bool = Field(description="Whether the operator starts one replica of it over several nodes.")
+    spans_nodes: bool = Field(description="Whether the kit renders one replica of it over several nodes.")
     prefill_decode: bool = Field(description="Whether the kit renders separate prefill and decode workers of it.")
 
 

@@ -18,7 +18,7 @@ class Group(pulumi.ComponentResource):
         self.register_outputs({})
 
 
-OWN = {"timeout_s", "update_timeout_s", "await_ready", "wait_for", "after"}
+OWN = {"timeout_s", "update_timeout_s", "await_ready", "wait_for", "alone", "after"}
 
 
 def thing(name, kind="ConfigMap", api_version="v1", namespace="beam", **more):
@@ -258,3 +258,43 @@ def test_the_status_of_a_custom_resource_is_unknown_in_a_plan(run: Run) -> None:
     )
     assert str(graph.outputs) == "{'status': Unknown()}"
     assert "status" not in named(graph, "group-pool").inputs
+
+
+def test_pods_of_any_kind_have_their_time_to_end(run: Run) -> None:
+    """An operator's kind keeps pod templates where it likes; the longest grace of any counts."""
+    graph = run(
+        """
+        def template(grace_s):
+            return {"spec": {"terminationGracePeriodSeconds": grace_s, "containers": []}}
+
+        group = {"leaderTemplate": template(1830), "workerTemplate": template(30)}
+        Group([
+            thing("set", "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", spec={"leaderWorkerTemplate": group}),
+            thing("graph", "DynamoGraphDeployment", "nvidia.com/v1beta1",
+                  spec={"components": [{"podTemplate": template(60)}, {"podTemplate": template(900)}]}),
+            thing("none", "Odd", "example.com/v1", spec={"terminationGracePeriodSeconds": "long"}),
+        ])
+        """,
+        prelude=PARENT,
+    )
+    found = {name: named(graph, f"group-{name}").custom_timeouts for name in ("set", "graph", "none")}
+    margin_s = 600
+    assert {name: (timeouts or {}).get("delete") for name, timeouts in found.items()} == {
+        "set": f"{1830 + margin_s}s",
+        "graph": f"{900 + margin_s}s",
+        "none": None,
+    }
+
+
+def test_the_old_one_goes_first_where_there_is_no_room_for_two(run: Run) -> None:
+    graph = run(
+        """
+        Group([
+            thing("set", "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", alone=True, spec={"size": 2}),
+            thing("config", data={}),
+        ])
+        """,
+        prelude=PARENT,
+    )
+    assert named(graph, "group-set").delete_before_replace is True
+    assert named(graph, "group-config").delete_before_replace is None

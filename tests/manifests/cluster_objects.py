@@ -66,11 +66,15 @@ class Objects(list[Body]):
 
 
 def _of_group(body: Body) -> Iterator[Body]:
-    """Leaders under the set's own name, workers under ``<name>-worker``; the templates are the set's, not copies."""
-    metadata, template = body["metadata"], body["spec"]["leaderWorkerTemplate"]
-    yield {"kind": body["kind"], "metadata": metadata, "spec": {"template": template["leaderTemplate"]}}
-    worker = {**metadata, "name": f"{metadata['name']}-worker"}
-    yield {"kind": body["kind"], "metadata": worker, "spec": {"template": template["workerTemplate"]}}
+    """Leaders and workers, as ``engine`` and ``engine-worker``: the set's name without its size.
+
+    The templates are the set's, not copies.
+    """
+    template = body["spec"]["leaderWorkerTemplate"]
+    name = body["metadata"]["name"].partition("-nodes")[0]
+    for pods, called in (("leaderTemplate", name), ("workerTemplate", f"{name}-worker")):
+        metadata = {**body["metadata"], "name": called}
+        yield {"kind": body["kind"], "metadata": metadata, "spec": {"template": template[pods]}}
 
 
 def objects_of(case: str) -> Objects:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,19 @@ def test_an_engine_that_waits_in_vain_is_interrupted_and_let_end(home: Home) -> 
     _pulumi(home, {"resourcePreEvent": _step("create")}, when_interrupted=f'cat {last_words} >> "$2"')
     found = run(home, "apply", "up", keep_waiting=lambda so_far: not so_far.steps)
     assert (found.code, found.interrupted, found.errors) == (255, True, [EngineError("", "update canceled")])
+
+
+def test_an_engine_can_be_interrupted_where_interrupts_are_ignored(home: Home) -> None:
+    """A shell's background job ignores SIGINT, and so would what it starts."""
+    done = home.folder / "done"
+    _pulumi(home, {"resourcePreEvent": _step("create")}, when_interrupted=f"touch {done}")
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert run(home, "apply", "up", keep_waiting=lambda so_far: not so_far.steps).code == 255
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done.exists()
 
 
 def test_an_interrupted_command_interrupts_its_engine_and_waits_for_it(home: Home) -> None:
