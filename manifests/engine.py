@@ -19,11 +19,11 @@ __all__ = ["engine"]
 
 def engine(spec: StackSpec) -> tuple[KubernetesObject, ...]:
     """What engine pods claim, their service account, the workload and, for several replicas, the disruption budget."""
-    workload = (_deployment(spec),) if spec.derived.nodes_per_replica == 1 else leader_worker_set(spec)
+    workload = _deployment(spec) if spec.derived.nodes_per_replica == 1 else leader_worker_set(spec)
     return (
         *claim_objects(spec),
         _service_account(spec),
-        *workload,
+        workload,
         *([_disruption_budget(spec)] if spec.derived.replicas > 1 else []),
     )
 
@@ -60,7 +60,7 @@ def _deployment(spec: StackSpec) -> KubernetesObject:
         },
         timeout_s=derived.workload_budget_s,
         update_timeout_s=derived.rollout_budget_s,
-        after=("engine-service-account", *(item.name for item in claim_objects(spec))),
+        after=("engine-service-account", "engine-network-policy", *(item.name for item in claim_objects(spec))),
     )
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.chart_values import chart_values
-from manifests.namespaces import namespace
+from manifests.namespaces import DRA_DRIVER
 from manifests.naming import metadata
 from manifests.node_agent import node_agent
 from manifests.objects import HelmRelease, KubernetesObject
@@ -30,8 +30,7 @@ from stacks.resolve import StackSpec
 
 __all__ = ["fabric", "fabric_releases"]
 
-_COMPONENT = "dra-driver"
-_NAMESPACE, _QUOTA = "dra-driver-namespace", "dra-driver-quota"
+_NAMESPACE, _QUOTA, _POLICY = "dra-driver-namespace", "dra-driver-quota", f"{DRA_DRIVER}-network-policy"
 _DRIVER_ROOT = "/home/kubernetes/bin/nvidia"
 """Where GKE installs NVIDIA's driver on Container-Optimized OS."""
 _SYSTEM_PRIORITIES = ["system-node-critical", "system-cluster-critical"]
@@ -42,9 +41,9 @@ _CONTROLLERS = 2
 
 
 def fabric(spec: StackSpec) -> tuple[KubernetesObject, ...]:
-    """The node agent, and the driver's namespace and quota; of these, what the stack's transport needs."""
+    """The node agent, and the driver's quota; of these, what the stack's transport needs."""
     chart = spec.charts.get("dra_driver")
-    return (*node_agent(spec), *(_driver_objects(spec, chart) if chart else ()))
+    return (*node_agent(spec), *((_quota(spec, chart),) if chart else ()))
 
 
 def fabric_releases(spec: StackSpec) -> tuple[HelmRelease, ...]:
@@ -59,24 +58,21 @@ def fabric_releases(spec: StackSpec) -> tuple[HelmRelease, ...]:
             chart=chart,
             values=chart_values(chart, _values(spec)),
             timeout_s=spec.derived.release_budget_s,
-            after=(_NAMESPACE, _QUOTA),
+            after=(_NAMESPACE, _POLICY, _QUOTA),
         ),
     )
 
 
-def _driver_objects(spec: StackSpec, chart: ChartReference) -> tuple[KubernetesObject, ...]:
+def _quota(spec: StackSpec, chart: ChartReference) -> KubernetesObject:
     pods = _PODS_PER_NODE * spec.preset.accelerator_pool.nodes + _CONTROLLERS
     scope = {"scopeName": "PriorityClass", "operator": "In", "values": _SYSTEM_PRIORITIES}
     quota = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
-        "metadata": metadata(spec, "system-priority", component=_COMPONENT, namespace=chart.namespace),
+        "metadata": metadata(spec, "system-priority", component=DRA_DRIVER, namespace=chart.namespace),
         "spec": {"hard": {"pods": str(pods)}, "scopeSelector": {"matchExpressions": [scope]}},
     }
-    return (
-        namespace(spec, chart.namespace, name=_NAMESPACE, component=_COMPONENT, level="privileged", area="fabric"),
-        KubernetesObject(area="fabric", name=_QUOTA, body=quota, after=(_NAMESPACE,)),
-    )
+    return KubernetesObject(area="fabric", name=_QUOTA, body=quota, after=(_NAMESPACE,))
 
 
 def _values(spec: StackSpec) -> dict[str, Any]:

@@ -17,9 +17,9 @@ Source: https://lws.sigs.k8s.io/docs/concepts/ ; vLLM 0.33.0, vllm/entrypoints/c
 from __future__ import annotations
 
 from manifests.chart_values import chart_values
-from manifests.engine_pod import every_pod, pod_template
+from manifests.engine_pod import pod_template
 from manifests.fabric_claims import claim_objects
-from manifests.namespaces import namespace
+from manifests.namespaces import LEADER_WORKER_SET
 from manifests.naming import ENGINE, metadata
 from manifests.objects import HelmRelease, KubernetesObject
 from manifests.placement import system_labels, system_tolerations
@@ -28,44 +28,11 @@ from stacks.resolve import StackSpec
 __all__ = ["leader_worker_set", "leader_worker_set_releases"]
 
 _RELEASE = "lws"
-_NAMESPACE = "lws-namespace"
+_BEFORE_RELEASE = ("lws-namespace", f"{LEADER_WORKER_SET}-network-policy")
 
 
-def leader_worker_set(spec: StackSpec) -> tuple[KubernetesObject, ...]:
-    """The controller's namespace, who may reach the ranks, and the set of engines."""
-    chart = spec.charts["leader_worker_set"]
-    return (
-        namespace(
-            spec, chart.namespace, name=_NAMESPACE, component="leader-worker-set", level="restricted", area="serving"
-        ),
-        _network_policy(spec),
-        _engines(spec),
-    )
-
-
-def _network_policy(spec: StackSpec) -> KubernetesObject:
-    """Ranks trust whoever connects, and take Python objects from them: only ranks may. The API stays open."""
-    ranks = every_pod(spec)
-    return KubernetesObject(
-        area="serving",
-        name="engine-network-policy",
-        body={
-            "apiVersion": "networking.k8s.io/v1",
-            "kind": "NetworkPolicy",
-            "metadata": metadata(spec, ENGINE, component=ENGINE),
-            "spec": {
-                "podSelector": ranks,
-                "policyTypes": ["Ingress"],
-                "ingress": [
-                    {"from": [{"podSelector": ranks}]},
-                    {"ports": [{"protocol": "TCP", "port": spec.derived.engine_port}]},
-                ],
-            },
-        },
-    )
-
-
-def _engines(spec: StackSpec) -> KubernetesObject:
+def leader_worker_set(spec: StackSpec) -> KubernetesObject:
+    """The set of engines; its kind comes with the controller."""
     derived = spec.derived
     return KubernetesObject(
         area="serving",
@@ -94,7 +61,13 @@ def _engines(spec: StackSpec) -> KubernetesObject:
         update_timeout_s=derived.rollout_budget_s,
         wait_for=("condition=Available",),
         alone=True,
-        after=("engine-service-account", *(item.name for item in claim_objects(spec)), _RELEASE),
+        after=(
+            "engine-service-account",
+            "engine-network-policy",
+            "ranks-network-policy",
+            *(item.name for item in claim_objects(spec)),
+            _RELEASE,
+        ),
     )
 
 
@@ -116,6 +89,6 @@ def leader_worker_set_releases(spec: StackSpec) -> tuple[HelmRelease, ...]:
             chart=chart,
             values=chart_values(chart, values),
             timeout_s=spec.derived.release_budget_s,
-            after=(_NAMESPACE,),
+            after=_BEFORE_RELEASE,
         ),
     )

@@ -7,12 +7,13 @@ Source: https://kubernetes.io/docs/concepts/security/pod-security-standards/
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, Literal
 
-__all__ = ["Level", "confined", "level_admitting", "runs_as", "unprivileged"]
+__all__ = ["Level", "confined", "level_admitting", "loosest", "runs_as", "unprivileged"]
 
 Level = Literal["restricted", "baseline", "privileged"]
+_BY_STRICTNESS: tuple[Level, ...] = ("restricted", "baseline", "privileged")
 _BASELINE = {
     "AUDIT_WRITE",
     "CHOWN",
@@ -29,6 +30,11 @@ _BASELINE = {
     "SYS_CHROOT",
 }
 """Capabilities that a container may add at the level ``baseline`` (Pod Security Standards, Capabilities)."""
+
+
+def loosest(levels: Iterable[Level]) -> Level:
+    """Return the least strict of ``levels``; ``restricted`` without any."""
+    return max(levels, key=_BY_STRICTNESS.index, default="restricted")
 
 
 def level_admitting(capabilities: Collection[str]) -> Level:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import get_args
 
 from manifests.backend_policies import backend_policy, health_check
 from manifests.dynamo import dynamo_objects
@@ -12,7 +13,8 @@ from manifests.gateway import gateway, route
 from manifests.llmd import llmd_objects
 from manifests.monitoring import monitoring
 from manifests.namespaces import namespaces
-from manifests.objects import KubernetesObject
+from manifests.network_policies import network_policies
+from manifests.objects import Area, KubernetesObject
 from manifests.seeding import seeding
 from manifests.weight_volume import weight_volume
 from stacks.resolve import StackSpec
@@ -31,9 +33,10 @@ def render(spec: StackSpec) -> tuple[KubernetesObject, ...]:
 
     An object comes after everything it names in ``after``. With ``wait: accepted`` none of them is waited for.
     """
-    objects = (
-        *fabric(spec),
+    found = (
         *namespaces(spec),
+        *network_policies(spec),
+        *fabric(spec),
         *seeding(spec),
         *weight_volume(spec),
         *_SERVING[spec.preset.serving.router.kind](spec),
@@ -43,6 +46,7 @@ def render(spec: StackSpec) -> tuple[KubernetesObject, ...]:
         route(spec),
         *monitoring(spec),
     )
+    objects = tuple(sorted(found, key=lambda item: get_args(Area).index(item.area)))
     return objects if spec.preset.serving.wait == "ready" else tuple(_unwaited(o) for o in objects)
 
 

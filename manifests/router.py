@@ -17,7 +17,6 @@ from typing import Any
 
 from manifests.chosen import llmd_release
 from manifests.inference_pool import pool_reference
-from manifests.managed_prometheus import collectors
 from manifests.naming import ROUTER, content_name, engine_namespace, labels, metadata, selector
 from manifests.objects import KubernetesObject
 from manifests.placement import system_labels, system_tolerations
@@ -33,13 +32,12 @@ _HEALTH_SERVICE = "inference-extension"
 
 
 def router(spec: StackSpec) -> tuple[KubernetesObject, ...]:
-    """Identity, rights, configuration, Deployment, Service and network policy."""
+    """Identity, rights, configuration, Deployment and Service."""
     return (
         _service_account(spec),
         _role(spec),
         _role_binding(spec),
         _config_map(spec),
-        _network_policy(spec),
         _deployment(spec),
         _service(spec),
     )
@@ -112,30 +110,6 @@ def _config_map(spec: StackSpec) -> KubernetesObject:
             "metadata": metadata(spec, _config_name(spec), component=ROUTER),
             "immutable": True,
             "data": _config_data(spec),
-        },
-    )
-
-
-def _network_policy(spec: StackSpec) -> KubernetesObject:
-    ports = llmd_release(spec).ports
-    return KubernetesObject(
-        area="serving",
-        name="router-network-policy",
-        body={
-            "apiVersion": "networking.k8s.io/v1",
-            "kind": "NetworkPolicy",
-            "metadata": metadata(spec, ROUTER, component=ROUTER),
-            "spec": {
-                "podSelector": {"matchLabels": selector(spec, ROUTER)},
-                "policyTypes": ["Ingress"],
-                "ingress": [
-                    {"ports": [{"protocol": "TCP", "port": port} for port in (ports.ext_proc, ports.health)]},
-                    {
-                        "from": [collectors()],
-                        "ports": [{"protocol": "TCP", "port": ports.metrics}],
-                    },
-                ],
-            },
         },
     )
 

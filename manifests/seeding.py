@@ -144,7 +144,7 @@ def _daemon_set(spec: StackSpec, secrets: list[str]) -> KubernetesObject:
             },
         },
         timeout_s=spec.derived.seed_budget_s,
-        after=("service-account", "seed-script", *(["hub-tokens"] if secrets else [])),
+        after=("service-account", "seed-script", "seeding-network-policy", *(["hub-tokens"] if secrets else [])),
     )
 
 

@@ -17,6 +17,7 @@ class ChartReference:
     """What Helm installs: ``oci://`` charts have no ``repository``, charts of an https repository have its address.
 
     ``values`` name the chart's images, mirror and digest applied; ``images`` are the same by the path of the value.
+    ``webhook_port`` is the port of its pods that the control plane calls, if any.
     ``unlisted_images`` says in words what it runs besides, by a tag of its own.
     """
 
@@ -27,6 +28,7 @@ class ChartReference:
     namespace: str
     values: Mapping[str, Any]
     images: Mapping[str, ImageReference]
+    webhook_port: int | None = None
     unlisted_images: tuple[str, ...] = ()
 
 
@@ -41,7 +43,15 @@ def chart_reference(row: ChartRow, *, mirror: str | None, lock: Mapping[str, str
         _put(values, item.tag_value, tag if reference.digest is None else f"{tag}@{reference.digest}")
     chart, repository = _place(row, mirror)
     return ChartReference(
-        chart, repository, row.name, row.version, row.namespace, values, images, tuple(row.unlisted_images)
+        chart=chart,
+        repository=repository,
+        name=row.name,
+        version=row.version,
+        namespace=row.namespace,
+        values=values,
+        images=images,
+        webhook_port=row.webhook_port,
+        unlisted_images=tuple(row.unlisted_images),
     )
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from manifests.dynamo.disruption_budgets import disruption_budgets
 from manifests.dynamo.frontend import frontend_service
 from manifests.dynamo.graph import graph
-from manifests.dynamo.network_policies import network_policies
-from manifests.dynamo.platform import platform_namespace
 from manifests.fabric_claims import claim_objects
 from manifests.objects import KubernetesObject
 from stacks.resolve import StackSpec
@@ -15,11 +13,9 @@ __all__ = ["dynamo_objects"]
 
 
 def dynamo_objects(spec: StackSpec) -> tuple[KubernetesObject, ...]:
-    """The platform's namespace, what workers claim, the graph, and how its pods are reached and disrupted."""
+    """What workers claim, the graph, and how its pods are reached and disrupted."""
     return (
-        platform_namespace(spec),
         *claim_objects(spec),
-        *network_policies(spec),
         graph(spec),
         frontend_service(spec),
         *disruption_budgets(spec),

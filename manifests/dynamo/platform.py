@@ -15,23 +15,16 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.chart_values import chart_values
-from manifests.namespaces import namespace
-from manifests.objects import HelmRelease, KubernetesObject
+from manifests.namespaces import DYNAMO
+from manifests.objects import HelmRelease
 from manifests.placement import system_labels, system_tolerations
 from stacks.resolve import StackSpec
 
-__all__ = ["PLATFORM", "dynamo_releases", "platform_namespace"]
+__all__ = ["PLATFORM", "dynamo_releases"]
 
 PLATFORM = "dynamo-platform"
-_NAMESPACE = "dynamo-namespace"
+_BEFORE_RELEASE = ("dynamo-namespace", f"{DYNAMO}-network-policy")
 _ABSENT = {"install": False}
-
-
-def platform_namespace(spec: StackSpec) -> KubernetesObject:
-    """The operator's namespace. Its pods ask for nothing of the node, but do not name a seccomp profile."""
-    return namespace(
-        spec, spec.charts["dynamo"].namespace, name=_NAMESPACE, component="dynamo", level="baseline", area="serving"
-    )
 
 
 def dynamo_releases(spec: StackSpec) -> tuple[HelmRelease, ...]:
@@ -46,7 +39,7 @@ def dynamo_releases(spec: StackSpec) -> tuple[HelmRelease, ...]:
             chart=chart,
             values=chart_values(chart, _values(spec)),
             timeout_s=spec.derived.release_budget_s,
-            after=(_NAMESPACE,),
+            after=_BEFORE_RELEASE,
         ),
     )
 

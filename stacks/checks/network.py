@@ -40,9 +40,11 @@ def _parse(text: str) -> IPv4Network | None:
 
 
 def _ranges(c: Candidate) -> dict[str, IPv4Network | None]:
-    """Ranges of a new network, None for what is no range; those of an existing one are only known at Google."""
+    """Ranges that the stack names, None for what is no range; most of an existing network's only Google knows."""
     network = c.preset.network
-    return {key: _parse(getattr(network, key)) for key in _KEYS} if isinstance(network, NewNetwork) else {}
+    if isinstance(network, NewNetwork):
+        return {key: _parse(getattr(network, key)) for key in _KEYS}
+    return {} if network.proxy_only_cidr is None else {"proxy_only_cidr": _parse(network.proxy_only_cidr)}
 
 
 def valid(c: Candidate) -> Iterator[Problem]:
@@ -180,6 +182,22 @@ def secondary_ranges(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def proxies_known(c: Candidate) -> Iterator[Problem]:
+    """Whose requests a pod takes is told by address, and the stack does not know that of somebody else's subnet."""
+    network = c.preset.network
+    if not isinstance(network, NewNetwork) and network.proxy_only_cidr is None:
+        yield Problem(
+            rule="proxies-unknown",
+            path="network.proxy_only_cidr",
+            why="the stack does not know the subnet of the load balancer's proxies, so engines take requests from any "
+            "address that can reach them, not only those that passed the Gateway",
+            allowed="the range of the VPC's proxy-only subnet in the region",
+            remedy="gcloud compute networks subnets list --filter=purpose=REGIONAL_MANAGED_PROXY",
+            source="Cloud Load Balancing docs, proxy-only subnets",
+            severity="note",
+        )
+
+
 def whose_namespace(c: Candidate) -> Iterator[Problem]:
     """A cluster that does not exist yet has no namespaces of anybody's."""
     if c.preset.serving.existing_namespace and not isinstance(c.preset.cluster, ExistingCluster):
@@ -226,4 +244,5 @@ CHECKS = (
     nodes_range,
     services_range,
     proxy_only,
+    proxies_known,
 )

@@ -82,6 +82,9 @@ class ChartRow(Sourced):
     version: Version
     namespace: Text = Field(description="Where it is installed.")
     images: list[ChartImage]
+    webhook_port: Positive | None = Field(
+        default=None, description="Port of its pods that the control plane calls for admission; null: it has none."
+    )
     unlisted_images: list[Text] = Field(
         default_factory=list, description="What it runs besides, in words: neither mirrored nor pinned by digest."
     )

@@ -62,12 +62,20 @@ class ExistingNetwork(Strict):
     subnetwork: ResourceName = Field(description="Subnet of the nodes, in the stack's region.")
     pods_range: ResourceName = Field(description="Name of the subnet's secondary range for pods.")
     services_range: ResourceName = Field(description="Name of the subnet's secondary range for Services.")
+    proxy_only_cidr: Cidr | None = Field(
+        default=None,
+        description="Subnet of the regional Gateway classes' proxies; null: pods let requests in from any address.",
+    )
 
 
 class ClusterNetwork(Strict):
     """Whatever VPC the existing cluster is in."""
 
     kind: Literal["of_cluster"]
+    proxy_only_cidr: Cidr | None = Field(
+        default=None,
+        description="Subnet of the regional Gateway classes' proxies; null: pods let requests in from any address.",
+    )
 
 
 class SystemPool(Strict):

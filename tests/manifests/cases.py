@@ -78,11 +78,20 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         "g4-llmd",
         {
             "cluster": {"kind": "existing", "name": "shared", "version": "1.35.8-gke.1036000"},
-            "network": {"kind": "of_cluster"},
+            "network": {"kind": "of_cluster", "proxy_only_cidr": "10.9.0.0/23"},
             "serving": {"existing_namespace": True},
         },
         [],
     ),
+    "unknown-proxies": (
+        "g4-llmd",
+        {
+            "cluster": {"kind": "existing", "name": "shared", "version": "1.35.8-gke.1036000"},
+            "network": {"kind": "of_cluster"},
+        },
+        [],
+    ),
+    "unmonitored": ("g4-llmd", {"monitoring": {"kind": "none"}}, []),
 }
 """All of them, by name."""
 

@@ -48,9 +48,18 @@ def engine_ports_agree(objects: Objects) -> Iterator[str]:
         pool=target["number"],
         health_check=health["port"],
     )
-    (scraped,) = objects.one("PodMonitoring", "engine")["spec"]["endpoints"]
+    scraped = _scraped(objects, "engine")
     probes = {p: engine[p]["httpGet"]["port"] for p in ("startupProbe", "readinessProbe", "livenessProbe")}
-    yield from _agree("engine port name", container=port["name"], scraped=scraped["port"], **probes)
+    yield from _agree("engine port name", container=port["name"], **scraped, **probes)
+
+
+def _scraped(objects: Objects, name: str) -> dict[str, str]:
+    """Name of the port that a component's PodMonitoring reads, if there is one."""
+    for body in objects.kind("PodMonitoring"):
+        if body["metadata"]["name"] == name:
+            (endpoint,) = body["spec"]["endpoints"]
+            return {"scraped": endpoint["port"]}
+    return {}
 
 
 def router_ports_agree(objects: Objects) -> Iterator[str]:
@@ -73,15 +82,8 @@ def router_ports_agree(objects: Objects) -> Iterator[str]:
         readiness=router["readinessProbe"]["grpc"]["port"],
         liveness=router["livenessProbe"]["grpc"]["port"],
     )
-    (scraped,) = objects.one("PodMonitoring", "router")["spec"]["endpoints"]
-    yield from _agree(
-        "picker metrics port", argument=flag(router, "metrics-port"), container=ports.get(scraped["port"])
-    )
-    open_ports = {
-        p["port"] for rule in objects.one("NetworkPolicy", "router")["spec"]["ingress"] for p in rule["ports"]
-    }
-    if open_ports != set(ports.values()):
-        yield f"network policy opens {sorted(open_ports)}, the picker listens on {sorted(ports.values())}"
+    scraped = {who: ports.get(name) for who, name in _scraped(objects, "router").items()}
+    yield from _agree("picker metrics port", argument=flag(router, "metrics-port"), **scraped)
 
 
 def _selectors(objects: Objects) -> Iterator[tuple[str, str, Body]]:
@@ -91,7 +93,7 @@ def _selectors(objects: Objects) -> Iterator[tuple[str, str, Body]]:
             yield kind, name, spec["selector"]
         elif kind == "Service":
             yield kind, name, {"matchLabels": spec["selector"]}
-        elif kind == "NetworkPolicy":
+        elif kind == "NetworkPolicy" and spec["podSelector"]:
             yield kind, name, spec["podSelector"]
     for workload in objects.workloads():
         terms = workload["spec"]["template"]["spec"].get("affinity", {}).get("podAffinity", {})
@@ -110,7 +112,9 @@ def selectors_find_pods(objects: Objects) -> Iterator[str]:
     for kind, name, selector in _selectors(objects):
         found = [pod for pod, labels in pods.items() if _takes(selector, labels)]
         group = [pod for pod in pods if pod in (name, f"{name}-worker")]
-        of_all = kind == "PodDisruptionBudget" or (kind == "NetworkPolicy" and len(group) > 1)
+        if kind == "NetworkPolicy" and name == "ranks":
+            group = objects.engine_names()
+        of_all = kind == "PodDisruptionBudget" or name == "ranks"
         if found != group if of_all else len(found) != 1:
             yield f"{kind}/{name} selects the pods of {found or 'no workload'}"
 

@@ -62,11 +62,6 @@ BROKEN: dict[str, tuple[str, str, Callable[[Objects], None]]] = {
         "g4-llmd",
         lambda o: put(o.one("Service", "router")["spec"]["ports"][0], "port", 9000),
     ),
-    "metrics port closed": (
-        "router_ports_agree",
-        "g4-llmd",
-        lambda o: o.one("NetworkPolicy", "router")["spec"]["ingress"].pop(),
-    ),
     "Service selects nothing": (
         "selectors_find_pods",
         "g4-llmd",

@@ -37,19 +37,17 @@ _GIB = 2**30
 
 
 def frontend_ports_agree(objects: Objects) -> Iterator[str]:
-    """One number for the frontend, its Service, route, health check and network policy; one name for probes."""
+    """One number for the frontend, its Service, route and health check; one name for probes."""
     frontend, service = component(objects, "frontend"), objects.one("Service", "frontend")
     (port,), (offered,) = container(frontend)["ports"], service["spec"]["ports"]
     (backend,) = objects.kind("HTTPRoute")[0]["spec"]["rules"][0]["backendRefs"]
     health = objects.one("HealthCheckPolicy", "frontend")["spec"]["default"]["config"]["httpHealthCheck"]
-    opened = [p["port"] for r in objects.one("NetworkPolicy", "frontend")["spec"]["ingress"] for p in r["ports"]]
     numbers = {
         int(flag(container(frontend), "http-port")),
         port["containerPort"],
         offered["port"],
         backend["port"],
         health["port"],
-        *opened,
     }
     names = {port["name"], offered["targetPort"], *_probed(frontend), *_scraped(objects, "frontend")}
     if len(numbers) > 1 or len(names) > 1 or backend["name"] != service["metadata"]["name"]:
@@ -73,16 +71,13 @@ def _scraped(objects: Objects, name: str) -> Iterator[str]:
 
 
 def probes_find_the_system_port(objects: Objects) -> Iterator[str]:
-    """Probes, scraping, policy and the variable mean one port; a wait for the engine is the startup probe's."""
+    """Probes, scraping and the variable mean one port; a wait for the engine is the startup probe's."""
     for worker in workers(objects):
         (port,) = container(worker)["ports"]
         if {*_probed(worker), *_scraped(objects, "engine"), port["name"]} != {"system"}:
             yield f"{worker['name']}: probes or scraping ask another port than {port['name']}"
         if environment(worker)["DYN_SYSTEM_PORT"] != str(port["containerPort"]):
             yield f"{worker['name']}: listens on another port than {port['containerPort']}"
-        (opened,) = objects.one("NetworkPolicy", "dynamo")["spec"]["ingress"][1]["ports"]
-        if opened["port"] != port["containerPort"]:
-            yield f"collectors may reach {opened['port']}, the metrics are on {port['containerPort']}"
 
 
 def block_sizes_agree(objects: Objects) -> Iterator[str]:
@@ -135,7 +130,7 @@ def selectors_find_pods(objects: Objects) -> Iterator[str]:
             for body in objects.kind("PodDisruptionBudget")
             for name in (body["metadata"]["name"],)
         ),
-        ("NetworkPolicy/dynamo", _selected(objects, "dynamo"), sorted(pods)),
+        ("NetworkPolicy/graph", _selected(objects, "graph"), sorted(pods)),
         ("NetworkPolicy/frontend", _selected(objects, "frontend"), ["frontend"]),
     ]
     for worker in workers(objects):

@@ -76,11 +76,6 @@ BROKEN: dict[str, tuple[str, str, Callable[[Objects], None]]] = {
         PRESET,
         lambda o: environment(prefill(o), "DYN_SYSTEM_PORT", "9091"),
     ),
-    "collectors locked out": (
-        "probes_find_the_system_port",
-        PRESET,
-        lambda o: put(o.one("NetworkPolicy", "dynamo")["spec"]["ingress"][1]["ports"][0], "port", 8000),
-    ),
     "router counts other blocks": (
         "block_sizes_agree",
         PRESET,

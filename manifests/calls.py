@@ -1,0 +1,190 @@
+"""Who calls whom, on which ports, and why: the one table behind every NetworkPolicy of a stack.
+
+A call is written once; it opens the caller's way out and the callee's way in. What is not here is denied, both ways,
+for every pod of the kit and for every pod in a namespace of the stack's own.
+
+Policies are about IP traffic of pods. They do not touch pods on the node's own network (the RDMA node agent), nor what
+goes over NVLink or RDMA devices: memory of other nodes' GPUs is guarded by the ComputeDomain's channel and the claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from manifests.chosen import dynamo_release, llmd_release
+from manifests.dynamo.names import FRONTEND, member_selector
+from manifests.engine_pod import every_pod
+from manifests.namespaces import DRA_DRIVER, DYNAMO, LEADER_WORKER_SET, OwnNamespace, own_namespaces
+from manifests.naming import ENGINE, ROUTER, WEIGHTS, engine_namespace, selector, weights_namespace
+from manifests.parties import (
+    COLLECTORS,
+    CONTROL_PLANE,
+    DNS,
+    GOOGLE_APIS,
+    HEALTH_CHECKERS,
+    KUBERNETES_API,
+    METADATA_SERVER,
+    METADATA_SERVER_BEFORE,
+    MODEL_HUB,
+    Outside,
+    Pods,
+    proxies,
+)
+from manifests.weight_sets import weight_sets
+from stacks.resolve import StackSpec
+from stacks.spec import Bucket, ManagedPrometheus
+
+__all__ = ["EVERY_PORT", "Call", "Port", "calls", "pods"]
+
+Port = tuple[str, int]
+"""Protocol and number."""
+EVERY_PORT: tuple[Port, ...] = ()
+
+_HTTPS: tuple[Port, ...] = (("TCP", 443),)
+_DNS_PORTS: tuple[Port, ...] = (("UDP", 53), ("TCP", 53))
+_DATAPLANE_V2 = "GKE docs, network policies; GKE docs, NodeLocal DNSCache with Dataplane V2"
+_WORKLOAD_IDENTITY = "GKE docs, Workload Identity: network policies"
+_LOAD_BALANCER = (
+    "Cloud Load Balancing docs, firewall rules of Application Load Balancers; Service Extensions docs, callouts"
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One party that opens connections to another. ``ports`` are the callee's; none: every port."""
+
+    caller: Pods | Outside
+    callee: Pods | Outside
+    ports: tuple[Port, ...]
+    why: str
+    source: str
+
+
+def calls(spec: StackSpec) -> tuple[Call, ...]:
+    """Return everything that pods of the stack have to say to anyone, and anyone to them."""
+    return (
+        *_SERVING[spec.preset.serving.router.kind](spec),
+        *_seeding(spec),
+        *(call for operator in own_namespaces(spec) for call in _operator(spec, operator)),
+    )
+
+
+def pods(spec: StackSpec) -> tuple[Pods, ...]:
+    """Return the kinds of pods in the table, each once, in the order of the table."""
+    parties = [party for call in calls(spec) for party in (call.caller, call.callee)]
+    kinds: list[Pods] = []
+    for party in parties:
+        if isinstance(party, Pods) and party not in kinds:
+            kinds.append(party)
+    return tuple(kinds)
+
+
+def _tcp(*numbers: int) -> tuple[Port, ...]:
+    return tuple(("TCP", number) for number in numbers)
+
+
+def _resolves(caller: Pods) -> Call:
+    return Call(caller, DNS, _DNS_PORTS, "names; a resolver that gets no answer stalls for seconds", _DATAPLANE_V2)
+
+
+def _from_load_balancer(spec: StackSpec, callee: Pods, port: int) -> Iterator[Call]:
+    yield Call(proxies(spec), callee, _tcp(port), "clients' requests", _LOAD_BALANCER)
+    yield Call(HEALTH_CHECKERS, callee, _tcp(port), "a backend without passed checks gets no requests", _LOAD_BALANCER)
+
+
+def _scraped(spec: StackSpec, callee: Pods, port: int) -> Iterator[Call]:
+    if isinstance(spec.preset.monitoring, ManagedPrometheus):
+        source = "Managed Prometheus docs, managed collection: collectors in gmp-system"
+        yield Call(COLLECTORS, callee, _tcp(port), "metrics", source)
+
+
+def _llmd(spec: StackSpec) -> Iterator[Call]:
+    ports, engine_port, home = llmd_release(spec).ports, spec.derived.engine_port, engine_namespace(spec)
+    router = Pods(ROUTER, home, {"matchLabels": selector(spec, ROUTER)}, "serving", ROUTER)
+    engine = Pods(ENGINE, home, {"matchLabels": selector(spec, ENGINE)}, "serving", ENGINE)
+    yield Call(proxies(spec), router, _tcp(ports.ext_proc), "which engine shall serve a request", _LOAD_BALANCER)
+    yield Call(
+        HEALTH_CHECKERS, router, _tcp(ports.health), "a picker without passed checks is not asked", _LOAD_BALANCER
+    )
+    yield from _scraped(spec, router, ports.metrics)
+    yield Call(router, KUBERNETES_API, _HTTPS, "watches pods and pool", "llm-d-router v0.10.0, pkg/epp/server")
+    yield _resolves(router)
+    yield Call(
+        router, engine, _tcp(engine_port), "load and cache of each engine, from its metrics",
+        "llm-d-router v0.10.0, metrics data source: the pool's target port",
+    )  # fmt: skip
+    yield from _from_load_balancer(spec, engine, engine_port)
+    yield from _scraped(spec, engine, engine_port)
+    ranks = engine
+    if spec.derived.nodes_per_replica > 1:
+        ranks = Pods("ranks", home, every_pod(spec), "serving", ENGINE)
+        yield Call(
+            ranks, ranks, EVERY_PORT,
+            "one replica over several nodes: rendezvous, NCCL and Gloo choose ports; Python objects, so nobody else",
+            "vLLM 0.33.0, multi-node multiprocessing; NCCL docs, NCCL_SOCKET_IFNAME",
+        )  # fmt: skip
+    yield _resolves(ranks)
+
+
+def _dynamo(spec: StackSpec) -> Iterator[Call]:
+    ports, home = dynamo_release(spec).ports, engine_namespace(spec)
+    graph = Pods("graph", home, {"matchLabels": member_selector(spec)}, "serving", ENGINE)
+    frontend = Pods(FRONTEND, home, {"matchLabels": member_selector(spec, FRONTEND)}, "serving", FRONTEND)
+    engine = Pods(ENGINE, home, {"matchLabels": member_selector(spec, ENGINE)}, "serving", ENGINE)
+    yield Call(
+        graph, graph, EVERY_PORT,
+        "requests, cache events, KV cache and ranks travel on ports the system chooses; Python objects, so nobody else",
+        "Dynamo 1.6.1, request plane tcp and event plane zmq; Mooncake and NIXL over TCP",
+    )  # fmt: skip
+    yield Call(
+        graph, KUBERNETES_API, _HTTPS, "workers are found by way of the API", "Dynamo docs, Kubernetes discovery"
+    )
+    yield _resolves(graph)
+    yield from _from_load_balancer(spec, frontend, ports.frontend)
+    yield from _scraped(spec, frontend, ports.frontend)
+    yield from _scraped(spec, engine, ports.system)
+
+
+_SERVING: dict[str, Callable[[StackSpec], Iterator[Call]]] = {"llm-d": _llmd, "dynamo": _dynamo}
+"""By router stack."""
+
+
+def _seeding(spec: StackSpec) -> Iterator[Call]:
+    labels = {"matchLabels": selector(spec, WEIGHTS)}
+    seeding = Pods("seeding", weights_namespace(spec), labels, "weights", WEIGHTS)
+    kinds = {type(weights.source) for weights in weight_sets(spec)}
+    yield _resolves(seeding)
+    if Bucket in kinds:
+        why = "its identity's token"
+        yield Call(seeding, METADATA_SERVER, _tcp(80, 8080), why, _WORKLOAD_IDENTITY)
+        yield Call(seeding, METADATA_SERVER_BEFORE, _tcp(987, 988), why, _WORKLOAD_IDENTITY)
+        yield Call(seeding, GOOGLE_APIS, _HTTPS, "weights from a bucket", "Cloud Storage docs, request endpoints")
+    if kinds - {Bucket}:
+        yield Call(seeding, MODEL_HUB, _HTTPS, "weights from the hub", "huggingface_hub docs, downloads over HTTPS")
+
+
+_OPERATORS: dict[str, str] = {
+    DRA_DRIVER: "kubernetes-sigs/dra-driver-nvidia-gpu: controller, kubelet plugins and domain daemons watch the API",
+    LEADER_WORKER_SET: "kubernetes-sigs/lws: the manager watches the API",
+    DYNAMO: "Dynamo platform chart: its operator and Grove's watch the API",
+}
+"""Component of an operator's namespace -> who says that it calls the API."""
+
+
+def _operator(spec: StackSpec, home: OwnNamespace) -> Iterator[Call]:
+    """Calls of what a chart installs; its labels are its own affair, so the policy is about the whole namespace."""
+    if home.component not in _OPERATORS:
+        return
+    operator = Pods(home.component, home.name, {}, home.area, home.component)
+    yield Call(operator, KUBERNETES_API, _HTTPS, "watches and writes its kinds", _OPERATORS[home.component])
+    yield _resolves(operator)
+    for chart in spec.charts.values():
+        if chart.namespace == home.name and chart.webhook_port is not None:
+            why, source = "admission of what it looks after", f"{chart.name} {chart.version}, its webhooks' port"
+            yield Call(CONTROL_PLANE, operator, _tcp(chart.webhook_port), why, source)
+    if home.component == DRA_DRIVER:
+        yield Call(
+            operator, operator, EVERY_PORT, "the IMEX daemons of one domain find each other by pod address",
+            "NVIDIA IMEX guide, SERVER_PORT and IMEX_CMD_PORT; the driver writes both",
+        )  # fmt: skip
