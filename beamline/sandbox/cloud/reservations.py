@@ -4,7 +4,7 @@ import re
 
 from beamline.sandbox.cloud.names import hashed
 
-__all__ = ["RESERVATION_KEY", "reservation_path", "reservation_problem", "topology_labels"]
+__all__ = ["RESERVATION_KEY", "reservation_parts", "reservation_path", "reservation_problem", "topology_labels"]
 
 RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 
@@ -31,6 +31,12 @@ def reservation_problem(value: str) -> str:
 def reservation_path(value: str, project: str) -> str:
     """Return the full path of a reservation, or of its sub-block, that may be named without its project."""
     return value if value.startswith("projects/") else f"projects/{project}/reservations/{value}"
+
+
+def reservation_parts(path: str) -> tuple[str, str, str, str]:
+    """Return project, reservation, block and sub-block of a full path; empty where the path stops before."""
+    project, name, block, sub_block = [*path.split("/")[1::2], "", "", ""][:4]
+    return project, name, block, sub_block
 
 
 def topology_labels(path: str, node: str) -> dict[str, str]:
