@@ -56,7 +56,8 @@ class FakeApi(ApiServer):
             return None
         self.writes.append(f"create {metadata['name']}")
         self.objects[path] = json.loads(json.dumps({**manifest, "kind": kind.kind}))
-        if kind.kind == "Node" and metadata["name"] not in self.late:
+        boots = "sandbox.beamline.dev/capacity" in metadata.get("annotations", {})
+        if kind.kind == "Node" and boots and metadata["name"] not in self.late:
             allocatable = json.loads(metadata["annotations"]["sandbox.beamline.dev/allocatable"])
             if "sandbox.beamline.dev/driver-s" not in metadata["annotations"]:
                 allocatable.pop("nvidia.com/gpu", None)

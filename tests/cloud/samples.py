@@ -199,7 +199,13 @@ GOOD: dict[str, tuple[str, dict[str, Any]]] = {
 
 SUB_BLOCK = "projects/my-project/reservations/my-gb300/reservationBlocks/block-1/reservationSubBlocks/sub-block-1"
 
+AGENT = "service-100000000001@container-engine-robot.iam.gserviceaccount.com"
+
 METAL: dict[str, tuple[str, dict[str, Any]]] = {
+    "network rights": (
+        PROJECT_MEMBER,
+        {"project": PROJECT, "role": "roles/compute.networkAdmin", "member": f"serviceAccount:{AGENT}"},
+    ),
     "metal cluster": (CLUSTER, {**GOOD["cluster"][1], "enableShieldedNodes": False}),
     "metal": (
         POOL,
@@ -276,7 +282,7 @@ def build(cloud: Operations, *names: str) -> dict[str, Any]:
 def build_metal(cloud: Operations, **changes: Any) -> Any:
     """Create a cluster with a system pool and a pool of bare metal; return the record of the pool."""
     build(cloud, *upto("cluster"))
-    for name in ("metal cluster", "system"):
+    for name in ("metal cluster", "system", "network rights"):
         cloud.create(token(name), inputs(name))
     return cloud.create(POOL, inputs("metal", **changes))
 

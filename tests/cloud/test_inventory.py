@@ -86,7 +86,7 @@ def test_a_sandboxs_own_file_changes_what_it_names(simulation: Simulation, own: 
         "serviceAccount:ci@other.iam.gserviceaccount.com": {"roles/owner"},
     }
     assert own.reservations[0] == GB300
-    assert (own.secrets, own.buckets, own.certificates) == ({"hf-token"}, None, None)
+    assert (own.secrets, own.buckets, own.certificates) == (frozenset({"hf-token"}), None, None)
 
 
 def test_the_nearest_limit_counts(own: Inventory) -> None:
@@ -130,7 +130,7 @@ def test_versions_by_channel_and_place(
 def test_the_file_is_read_whenever_it_matters(simulation: Simulation, own: Inventory) -> None:
     (simulation.folder / PROJECT_FILE).write_text("secrets: []")
     assert read_inventory(simulation).secrets == frozenset()
-    assert own.secrets == {"hf-token"}
+    assert own.secrets == frozenset({"hf-token"})
 
 
 _A4X = "name: projects/p/reservations/r, zone: us-central1-b, machine_type: a4x-maxgpu-4g-metal"

@@ -274,27 +274,6 @@ def test_a_degraded_sub_block_has_fewer_hosts(cloud: Operations, simulation: Sim
     assert len(nodes(api)) == 8
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("sub_blocks: [{name: a, healthy_host: 6}]", "exactly name (str), healthy_hosts (int)"),
-        ("nodes: [{pool: a, place: first, rdma_devices: 7}]", "exactly pool (str), place (int), rdma_devices (int)"),
-        ("hosts: []", "unknown key 'hosts'; known are sub_blocks, nodes"),
-        ("- a", "a map with the lists sub_blocks and nodes is expected"),
-        ("nodes: 1", "a map with the lists sub_blocks and nodes is expected"),
-        ("a: [", "cannot be read"),
-    ],
-)
-def test_faults_that_say_nothing_clear_are_refused(
-    cloud: Operations, simulation: Simulation, text: str, says: str
-) -> None:
-    (simulation.folder / FAULTS).write_text(text)
-    with pytest.raises(CreatedButFailedError) as caught:
-        build_metal(cloud)
-    assert FAULTS in str(caught.value)
-    assert says in str(caught.value)
-
-
 @pytest.mark.parametrize(("count", "fits"), [(17, True), (18, False)])
 def test_a_surge_needs_a_host_of_its_own(cloud: Operations, api: FakeApi, count: int, fits: bool) -> None:
     """A full sub-block has no spare host for the additional node, so an upgrade by surge gets nowhere."""

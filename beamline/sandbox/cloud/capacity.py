@@ -1,18 +1,19 @@
 """How many hosts of a reservation's sub-block a node pool can have.
 
-A sub-block is one NVLink domain; all pools that name it share its hosts. Any well-formed name is a reservation that
-exists and is whole: the simulation cannot know what Google has reserved for a project.
+A sub-block is one NVLink domain; all pools that name it share its hosts. How many it has is the inventory's; a
+reservation that is not listed there is whole, and named without a sub-block stands for one.
 """
 
 from dataclasses import dataclass
 
 from beamline.sandbox.cloud.errors import CloudError
 from beamline.sandbox.cloud.faults import read_faults
+from beamline.sandbox.cloud.inventory import read_inventory
 from beamline.sandbox.cloud.ledger import Record, State
 from beamline.sandbox.cloud.machines import machine
 from beamline.sandbox.cloud.names import last
 from beamline.sandbox.cloud.nodes import node_names
-from beamline.sandbox.cloud.reservations import reservation_path
+from beamline.sandbox.cloud.reservations import reservation_parts, reservation_path
 from beamline.sandbox.cloud.simulation import Simulation
 
 __all__ = ["SubBlock", "pool_reservation", "sub_block_of"]
@@ -63,14 +64,20 @@ def sub_block_of(pool: Record, simulation: Simulation) -> SubBlock | None:
     path = pool_reservation(pool)
     if made is None or made.family.nvlink_domain is None or not path:
         return None
-    hosts = made.family.nvlink_domain.hosts
+    _, _, block, name = reservation_parts(path)
+    reserved = read_inventory(simulation).reservation(path)
+    listed = reserved.sub_block(block, name) if reserved else None
+    hosts = listed.hosts if listed else made.family.nvlink_domain.hosts
+    healthy = min(
+        listed.healthy_hosts if listed else hosts, read_faults(simulation.folder).healthy_hosts.get(path, hosts)
+    )
     others, came_before = {}, True
     for other in simulation.ledger.of_type(pool.type):
         if other.id == pool.id:
             came_before = False
         elif pool_reservation(other) == path and (count := _hosts_of(other, simulation, came_before=came_before)):
             others[last(other.id)] = count
-    return SubBlock(path, hosts, min(hosts, read_faults(simulation.folder).healthy_hosts.get(path, hosts)), others)
+    return SubBlock(path, hosts, healthy, others)
 
 
 def _hosts_of(pool: Record, simulation: Simulation, *, came_before: bool) -> int:

@@ -8,11 +8,12 @@ from typing import Any
 
 from beamline.sandbox.cloud.changes import defaults_of
 from beamline.sandbox.cloud.errors import CloudError
+from beamline.sandbox.cloud.inventory import read_inventory
 from beamline.sandbox.cloud.kinds.clusters import NODE_POOL
 from beamline.sandbox.cloud.kinds.compute import CLUSTER, NETWORK, SUBNETWORK, network_of
 from beamline.sandbox.cloud.ledger import Record
 from beamline.sandbox.cloud.machines import region_of, zone_names
-from beamline.sandbox.cloud.names import PROJECT_NUMBER, project_problem, reference, self_link
+from beamline.sandbox.cloud.names import project_problem, reference, self_link
 from beamline.sandbox.cloud.shapes import shaped
 from beamline.sandbox.cloud.simulation import Simulation
 
@@ -39,7 +40,8 @@ def call_function(token: str, arguments: Arguments, simulation: Simulation) -> d
 
 
 def _project(arguments: Arguments, project: str, simulation: Simulation) -> dict[str, Any]:  # noqa: ARG001 - one signature
-    return {"projectId": project, "number": PROJECT_NUMBER, "name": project, "id": f"projects/{project}"}
+    number = read_inventory(simulation).number
+    return {"projectId": project, "number": number, "name": project, "id": f"projects/{project}"}
 
 
 def _client(arguments: Arguments, project: str, simulation: Simulation) -> dict[str, Any]:  # noqa: ARG001 - one signature

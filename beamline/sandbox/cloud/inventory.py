@@ -201,18 +201,12 @@ def read_inventory(simulation_or_folder: Simulation | Path) -> Inventory:
     """
     folder = simulation_or_folder if isinstance(simulation_or_folder, Path) else simulation_or_folder.folder
     path = folder / PROJECT_FILE
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        text = ""
-    except (OSError, ValueError):
-        return _inventory(merged_project(path))  # whoever reads it says what is wrong
-    return _of_text(path, text)
+    return _inventory(merged_project(path)) if path.exists() else _default()
 
 
 @cache
-def _of_text(path: Path, text: str) -> Inventory:  # noqa: ARG001 - the text is the key: a file that changed is read again
-    return _inventory(merged_project(path))
+def _default() -> Inventory:
+    return _inventory(merged_project(None))
 
 
 def _inventory(raw: dict[str, Any]) -> Inventory:

@@ -60,13 +60,13 @@ _KEYS = {
 }
 
 
-def merged_project(path: Path) -> dict[str, Any]:
-    """Return the defaults with a sandbox's own file laid over them, key by key. Raises CloudError.
+def merged_project(path: Path | None) -> dict[str, Any]:
+    """Return the defaults with a sandbox's own file, where there is one, laid over them. Raises CloudError.
 
     Services, principals, limits and channels that the file does not name keep their defaults.
     """
     raw: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "project.yaml").read_text(encoding="utf-8"))
-    own = _checked(path)
+    own = _checked(path) if path else {}
     for key in ("apis", "roles"):
         raw[key] |= own.pop(key, {})
     for key, names in (("quotas", ("metric", "region", "family")), ("versions", ("channel", "location"))):

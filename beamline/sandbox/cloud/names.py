@@ -9,7 +9,6 @@ from stacks.cloud import SANDBOX_PROJECT
 __all__ = [
     "COMPUTE",
     "GLOBAL",
-    "PROJECT_NUMBER",
     "hashed",
     "last",
     "name_problem",
@@ -21,8 +20,6 @@ __all__ = [
 
 COMPUTE = "https://www.googleapis.com/compute/v1/"
 GLOBAL = "global"
-PROJECT_NUMBER = "100000000001"
-"""The number of the simulated project; a real one has twelve digits as well, but none starts so low."""
 
 _RFC1035 = re.compile(r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _PATH = re.compile(r"(?:https://[^/]+/(?:compute|container)/[^/]+/)?(projects/.+)")

@@ -11,6 +11,7 @@ from typing import Any
 
 from beamline.sandbox.cloud.api_server import ApiServer, Kind, Manifest
 from beamline.sandbox.cloud.errors import CloudError
+from beamline.sandbox.cloud.faults import read_faults
 from beamline.sandbox.cloud.names import last
 from beamline.sandbox.cloud.node_objects import (
     NodeTemplate,
@@ -29,6 +30,8 @@ _POD = Kind("v1", "Pod", "pods", namespaced=True)
 _GRACE_S = 60.0
 """Real seconds a node may be late, whatever the pace of the simulation: a loaded machine is slow."""
 _POLL_S = 0.1
+_BOOTS = "sandbox.beamline.dev/capacity"
+"""The annotation without which no simulated kubelet takes a node up (``stages/node.yaml``)."""
 
 
 def bring_to(
@@ -41,7 +44,11 @@ def bring_to(
     """
     api = simulation.api()
     wanted = desired_nodes(template, counts)
+    never = _never_ready(simulation, template.pool, wanted)
     present = {item["metadata"]["name"]: item for item in _nodes(api, template.pool)}
+    for name in [name for name, item in present.items() if name not in never and _cannot_boot(item)]:
+        _remove(api, name)  # what was broken is well again: GKE makes the node anew
+        del present[name]
     new = [name for name in wanted if name not in present]
     old = [name for name in present if name not in wanted]
     for name in wanted.keys() & present.keys():
@@ -51,16 +58,16 @@ def bring_to(
             if go and not surge:
                 _remove(api, go)
             if come:
-                _register(api, template, come, wanted[come], subnet)
-                _await_ready(simulation, api, template, [come])
+                _register(api, template, come, wanted[come], subnet, boots=come not in never)
+                _await_ready(simulation, api, template, [come], never)
             if go and surge:
                 _remove(api, go)
     else:
         for name in new:
-            _register(api, template, name, wanted[name], subnet)
+            _register(api, template, name, wanted[name], subnet, boots=name not in never)
         for name in old:
             _remove(api, name)
-    _await_ready(simulation, api, template, wanted)
+    _await_ready(simulation, api, template, wanted, never)
 
 
 def is_replaced(simulation: Simulation, template: NodeTemplate, counts: Mapping[str, int]) -> bool:
@@ -85,14 +92,27 @@ def _nodes(api: ApiServer, pool: str) -> list[Manifest]:
     return api.items(_NODE, selector=f"cloud.google.com/gke-nodepool%3D{last(pool)}")
 
 
-def _register(api: ApiServer, template: NodeTemplate, name: str, zone: str, subnet: str) -> None:
+def _never_ready(simulation: Simulation, pool: str, names: Iterable[str]) -> set[str]:
+    """Return the nodes that a fault keeps from getting ready."""
+    faults = read_faults(simulation.folder).never_ready
+    return {name for place, name in enumerate(sorted(names)) if (pool, place) in faults}
+
+
+def _cannot_boot(item: Manifest) -> bool:
+    return _BOOTS not in item["metadata"].get("annotations", {})
+
+
+def _register(api: ApiServer, template: NodeTemplate, name: str, zone: str, subnet: str, *, boots: bool) -> None:
     taken = [
         address["address"]
         for item in api.items(_NODE)
         for address in item.get("status", {}).get("addresses", [])
         if address["type"] == "InternalIP"
     ]
-    api.create(_NODE, node_metadata(template, name, zone, taken, subnet))
+    node = node_metadata(template, name, zone, taken, subnet)
+    if not boots:
+        del node["metadata"]["annotations"][_BOOTS]
+    api.create(_NODE, node)
 
 
 def _update(api: ApiServer, template: NodeTemplate, item: Manifest, zone: str) -> None:
@@ -122,16 +142,19 @@ def _remove(api: ApiServer, name: str) -> None:
     api.delete(_NODE.path(name=name), grace_s=0)
 
 
-def _await_ready(simulation: Simulation, api: ApiServer, template: NodeTemplate, names: Iterable[str]) -> None:
+def _await_ready(
+    simulation: Simulation, api: ApiServer, template: NodeTemplate, names: Iterable[str], never: set[str]
+) -> None:
     family = template.machine.family
-    limit_s = (family.boot_s + family.driver_s) / simulation.time_scale + _GRACE_S
-    deadline = time.monotonic() + limit_s
     waiting = set(names)
+    grace_s = _GRACE_S if waiting - never else 0
+    limit_s = (family.boot_s + family.driver_s) / simulation.time_scale + grace_s
+    deadline = time.monotonic() + limit_s
     total = len(waiting)
     while waiting and not simulation.interrupted.is_set():
         ready = {item["metadata"]["name"] for item in _nodes(api, template.pool) if _is_ready(item, template)}
         waiting -= ready
-        if waiting and time.monotonic() > deadline:
+        if waiting and (time.monotonic() > deadline or (waiting <= never and time.monotonic() > deadline - grace_s)):
             raise CloudError(
                 f"Error waiting for creating GKE NodePool: All cluster resources were brought up, but: only "
                 f"{total - len(waiting)} nodes out of {total} have registered; cluster may be unhealthy. "

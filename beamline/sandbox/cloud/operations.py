@@ -10,9 +10,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+from beamline.sandbox.cloud.access import check_access
 from beamline.sandbox.cloud.errors import CloudError, CreatedButFailedError
-from beamline.sandbox.cloud.kinds import KINDS, Kind
+from beamline.sandbox.cloud.fault_injection import FaultInjector, Target
+from beamline.sandbox.cloud.kinds import KINDS, Identity, Kind
 from beamline.sandbox.cloud.ledger import AlreadyInLedgerError, Record, State
+from beamline.sandbox.cloud.quota_use import check_quotas
 from beamline.sandbox.cloud.simulation import Simulation
 from beamline.sandbox.cloud.values import UNKNOWN
 
@@ -25,19 +28,23 @@ class Operations:
     def __init__(self, simulation: Simulation) -> None:
         self.simulation = simulation
         self._ledger = simulation.ledger
+        self._faults = FaultInjector(simulation)
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def create(self, token: str, inputs: Mapping[str, Any]) -> Record:
         """Create a resource and wait until it is there."""
         kind = KINDS[token]
         identity = kind.identify(inputs, self.simulation)
+        target = Target("create", token, identity, inputs)
         with self._locks[identity.id]:
-            if self._ledger.find(token, identity.id) is None:
-                self._finish_parents(identity.id)
-                try:
+            try:
+                self._admitted(target, identity.id)
+                if self._ledger.find(token, identity.id) is None:
+                    self._finish_parents(identity.id)
                     kind.before_create(identity, inputs, self.simulation)
-                except CloudError as error:
-                    raise CloudError(f"Error creating {kind.title}: {error}") from error
+                    check_quotas(token, identity.location, inputs, self.simulation)
+            except CloudError as error:
+                raise CloudError(f"Error creating {kind.title}: {error}") from error
             record = Record(
                 token, identity.id, identity.project, identity.location, identity.name, dict(inputs), {}, State.WORKING
             )
@@ -47,15 +54,19 @@ class Operations:
                 if not kind.shared:
                     raise CloudError(f"Error creating {kind.title}: {kind.exists_already(identity)}") from None
                 record = self._ledger.change(token, identity.id, inputs=inputs)
-            record = self._computed(kind, record)
-            self.simulation.wait(kind.create_s)
-            return self._settled(kind, record)
+            return self._worked(kind, target, record, kind.create_s)
 
     def read(self, token: str, resource_id: str) -> Record | None:
         """Return a resource as it is now; None when it is gone."""
         with self._locks[resource_id]:
             record = self._ledger.find(token, resource_id)
-            return self._caught_up(record) if record else None
+            if record is None:
+                return None
+            try:
+                self._admitted(Target("read", token, _identity(record), record.inputs), resource_id)
+            except CloudError as error:
+                raise CloudError(f"Error when reading {KINDS[token].title} {resource_id!r}: {error}") from error
+            return self._caught_up(record)
 
     def update(self, token: str, resource_id: str, inputs: Mapping[str, Any]) -> Record:
         """Change a resource in place."""
@@ -67,14 +78,16 @@ class Operations:
                     f"Error updating {kind.title} {resource_id!r}: googleapi: Error 404: not found, notFound"
                 )
             record = self._caught_up(record) or record
+            target = Target("update", token, _identity(record), inputs)
             try:
+                self._admitted(target, resource_id)
+                self._finish_children(resource_id)
                 kind.before_update(record, inputs, self.simulation)
+                check_quotas(token, record.location, inputs, self.simulation, old_id=resource_id)
             except CloudError as error:
                 raise CloudError(f"Error updating {kind.title} {resource_id!r}: {error}") from error
             record = self._ledger.change(token, resource_id, inputs=inputs, state=State.WORKING)
-            record = self._computed(kind, record)
-            self.simulation.wait(kind.update_s)
-            return self._settled(kind, record)
+            return self._worked(kind, target, record, kind.update_s)
 
     def delete(self, token: str, resource_id: str) -> None:
         """Delete a resource; one that is gone already is no error, as for Google's provider."""
@@ -89,12 +102,16 @@ class Operations:
                     raise CloudError(f"cannot destroy {kind.title} {resource_id!r}: its deletion_policy is PREVENT")
                 if policy == "ABANDON":
                     return
+                target = Target("delete", token, _identity(record), record.inputs)
                 try:
+                    self._admitted(target, resource_id)
+                    self._finish_children(resource_id)
                     kind.before_delete(record, self.simulation)
+                    record = self._ledger.change(token, resource_id, state=State.DELETING)
+                    self._faults.on_answer(target)
                 except CloudError as error:
                     raise CloudError(f"Error deleting {kind.title}: {error}") from error
-                record = self._ledger.change(token, resource_id, state=State.DELETING)
-                self.simulation.wait(kind.delete_s)
+                self.simulation.wait(self._faults.duration(target, kind.delete_s))
             self._removed(kind, record)
 
     def resume(self) -> None:
@@ -109,6 +126,39 @@ class Operations:
                         self._caught_up(current)
                     except CloudError:
                         continue  # whoever looks at the resource next is told
+
+    def _admitted(self, target: Target, resource_id: str) -> None:
+        """Refuse what the project, or a fault that was asked for, does not let through. Raises CloudError."""
+        self._faults.on_request(target)
+        if target.identity.project == self.simulation.project:
+            check_access(target.operation, target.token, resource_id, self.simulation)
+
+    def _worked(self, kind: Kind, target: Target, record: Record, usual_s: float) -> Record:
+        """Do the work on a resource that was entered or changed, and wait until it is done."""
+        record = self._computed(kind, record)
+        doing = "creating" if target.operation == "create" else "updating"
+        try:
+            self._faults.on_answer(target)
+        except CloudError as error:
+            raise CloudError(f"Error {doing} {kind.title}: {error}") from error
+        self.simulation.wait(self._faults.duration(target, usual_s))
+        try:
+            self._faults.on_work(target)
+        except CloudError as error:
+            self._ledger.change(record.type, record.id, state=State.FAILED)
+            reason = f"Error waiting for {doing} {kind.title}: {error}"
+            raise CreatedButFailedError(reason, record.id, record.inputs, record.outputs) from error
+        return self._settled(kind, record)
+
+    def _finish_children(self, resource_id: str) -> None:
+        """Let what is part of a resource finish: GKE changes no cluster while it works on its pools."""
+        for record in self._ledger.everything():
+            working = record.state in (State.WORKING, State.DELETING)
+            if working and record.id.startswith(f"{resource_id}/") and record.type in KINDS:
+                with self._locks[record.id]:
+                    current = self._ledger.find(record.type, record.id)
+                    if current is not None:
+                        self._caught_up(current)
 
     def _finish_parents(self, resource_id: str) -> None:
         """Let the resources finish that this one is part of, such as a pool's cluster."""
@@ -145,6 +195,10 @@ class Operations:
     def _removed(self, kind: Kind, record: Record) -> None:
         kind.remove(record, self.simulation)
         self._ledger.remove(record.type, record.id)
+
+
+def _identity(record: Record) -> Identity:
+    return Identity(record.id, record.project, record.location, record.name)
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

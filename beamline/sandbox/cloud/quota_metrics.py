@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -36,7 +37,8 @@ class Metric:
 def metrics() -> dict[str, Metric]:
     """Return every metric by name."""
     raw = yaml.safe_load((Path(__file__).parent / "quotas.yaml").read_text(encoding="utf-8"))["metrics"]
-    return {
-        name: Metric(name, **{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
-        for name, row in raw.items()
-    }
+    return {name: Metric(name=name, **_fields(row)) for name, row in raw.items()}
+
+
+def _fields(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}

@@ -35,7 +35,7 @@ def reservation_path(value: str, project: str) -> str:
 
 def reservation_parts(path: str) -> tuple[str, str, str, str]:
     """Return project, reservation, block and sub-block of a full path; empty where the path stops before."""
-    project, name, block, sub_block = [*path.split("/")[1::2], "", "", ""][:4]
+    project, name, block, sub_block = [*path.split("/")[1::2], "", "", "", ""][:4]
     return project, name, block, sub_block
 
 

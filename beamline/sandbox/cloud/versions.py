@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["DEFAULT_VERSION", "SERVED_MINORS", "GkeVersion", "below_floor"]
+__all__ = ["SERVED_MINORS", "GkeVersion", "below_floor"]
 
 _EXACT = re.compile(r"(\d+)\.(\d+)\.(\d+)-gke\.(\d+)")
 
 SERVED_MINORS = ((1, 32), (1, 33), (1, 34), (1, 35), (1, 36))
-"""Minors GKE offers for new clusters in late 2026. Any exact patch of them is taken: no full list is published."""
+"""Minors GKE offers for new clusters in late 2026; which patches of them is the inventory's."""
 
 
 @dataclass(frozen=True, order=True)
@@ -31,10 +31,6 @@ class GkeVersion:
 
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}.{self.patch}-gke.{self.gke}"
-
-
-DEFAULT_VERSION = GkeVersion(1, 35, 8, 1036000)
-"""REGULAR channel's default since 2026-09-17 (GKE release notes); used when a cluster names no version."""
 
 
 def below_floor(version: GkeVersion, floors: Iterable[GkeVersion]) -> GkeVersion | None:

@@ -7,10 +7,11 @@ from typing import Any
 from typing_extensions import override
 
 from beamline.sandbox.cloud.errors import CloudError
+from beamline.sandbox.cloud.inventory import read_inventory
 from beamline.sandbox.cloud.kinds.base import Identity, Inputs, Kind
 from beamline.sandbox.cloud.ledger import Record
 from beamline.sandbox.cloud.machines import region_of
-from beamline.sandbox.cloud.names import PROJECT_NUMBER, project_problem
+from beamline.sandbox.cloud.names import project_problem
 from beamline.sandbox.cloud.schema import Failure
 from beamline.sandbox.cloud.simulation import Simulation
 
@@ -72,7 +73,7 @@ class Bucket(Kind):
         return {
             "location": record.location,
             "project": record.project,
-            "projectNumber": int(PROJECT_NUMBER),
+            "projectNumber": int(read_inventory(simulation).number),
             "selfLink": f"https://www.googleapis.com/storage/v1/b/{record.name}",
             "storageClass": record.inputs.get("storageClass", "STANDARD"),
             "timeCreated": record.created,

@@ -8,8 +8,10 @@ from typing import Any
 
 from typing_extensions import override
 
+from beamline.sandbox.cloud.access import grants, roles_of
 from beamline.sandbox.cloud.control_plane import install, remove_everything
 from beamline.sandbox.cloud.errors import CloudError, already_exists, bad_request, not_found
+from beamline.sandbox.cloud.inventory import read_inventory
 from beamline.sandbox.cloud.kinds.base import Identity, Inputs, Kind
 from beamline.sandbox.cloud.kinds.cluster_settings import setting_problems
 from beamline.sandbox.cloud.kinds.compute import (
@@ -27,7 +29,7 @@ from beamline.sandbox.cloud.machines import region_of, zone_names
 from beamline.sandbox.cloud.names import hashed, project_problem, reference, self_link
 from beamline.sandbox.cloud.schema import Failure
 from beamline.sandbox.cloud.simulation import Simulation
-from beamline.sandbox.cloud.versions import DEFAULT_VERSION, SERVED_MINORS, GkeVersion
+from beamline.sandbox.cloud.versions import SERVED_MINORS, GkeVersion
 
 __all__ = ["NODE_POOL", "Cluster", "cluster_zones", "gke_name_problem", "version_problem", "zone_failures"]
 
@@ -107,6 +109,8 @@ class Cluster(Kind):
                     f'Secondary range "{name}" does not exist in network "{network}", subnetwork "{subnetwork.id}".'
                 )
         _refuse_overlap(inputs, ranges, subnetwork)
+        _check_offered(inputs, identity.location, simulation)
+        _check_agent(network, simulation)
         if account := (inputs.get("nodeConfig") or {}).get("serviceAccount"):
             check_account(account, simulation)
 
@@ -120,6 +124,8 @@ class Cluster(Kind):
         current = GkeVersion.parse(record.outputs["masterVersion"])
         if wanted and GkeVersion.parse(wanted) > current and GkeVersion.parse(wanted).minor > current.minor + 1:
             raise bad_request(f'Master cannot be upgraded to "{wanted}": one minor version at a time.')
+        if wanted and wanted != record.inputs.get("minMasterVersion") and GkeVersion.parse(wanted) > current:
+            _check_offered(inputs, record.location, simulation)
         for pool in simulation.ledger.of_type(NODE_POOL, under=f"{record.id}/"):
             if reason := shielded_nodes_problem(pool.inputs, inputs):
                 raise bad_request(reason)
@@ -131,7 +137,7 @@ class Cluster(Kind):
         policy = inputs.get("ipAllocationPolicy") or {}
         subnetwork = simulation.ledger.find(SUBNETWORK, _subnetwork_path(inputs, record.project, region))
         ranges = subnetwork_ranges(subnetwork) if subnetwork else {}
-        version = _master_version(record)
+        version = _master_version(record, simulation)
         labels = inputs.get("resourceLabels") or {}
         endpoints = inputs.get("controlPlaneEndpointsConfig") or {}
         dns = {**(endpoints.get("dnsEndpointConfig") or {}), "endpoint": simulation.cluster.endpoint}
@@ -157,7 +163,7 @@ class Cluster(Kind):
 
     @override
     def settle(self, record: Record, simulation: Simulation) -> dict[str, Any]:
-        install(simulation, record.inputs, GkeVersion.parse(_master_version(record)))
+        install(simulation, record.inputs, GkeVersion.parse(_master_version(record, simulation)))
         return {}
 
     @override
@@ -235,11 +241,47 @@ def _refuse_overlap(inputs: Inputs, ranges: dict[str, str], subnetwork: Record) 
             raise bad_request(f"Conflicting IP cidr range: {block} conflicts with {taken} of '{subnetwork.name}'.")
 
 
-def _master_version(record: Record) -> str:
-    """A control plane is never older than it was, and at least what is asked for."""
+def _channel(inputs: Inputs) -> str:
+    return str((inputs.get("releaseChannel") or {}).get("channel", "REGULAR"))
+
+
+def _check_offered(inputs: Inputs, location: str, simulation: Simulation) -> None:
+    """Refuse a control plane's version that is not offered.
+
+    The words for channels are in the error list of GoogleCloudPlatform/cluster-toolkit (2026).
+    """
+    wanted, channel, inventory = inputs.get("minMasterVersion"), _channel(inputs), read_inventory(simulation)
+    if wanted is None or inventory.offers(GkeVersion.parse(wanted), channel, location):
+        return
+    row = inventory.offered(channel, location)
+    if channel == "UNSPECIFIED" or row is None:
+        raise bad_request(f'Master version "{wanted}" is unsupported.')
+    raise bad_request(
+        f'Master version must be one of "{channel}" channel supported versions [{", ".join(row.masters)}].'
+    )
+
+
+def _check_agent(network: str, simulation: Simulation) -> None:
+    """Refuse a cluster whose service agent has lost its role (hashicorp/terraform-provider-google#8262)."""
+    agent = read_inventory(simulation).gke_service_agent
+    needed = "compute.networks.get"
+    if not any(grants(role, needed) for role in roles_of(f"serviceAccount:{agent}", simulation)):
+        raise CloudError(
+            f"googleapi: Error 403: Google Compute Engine: Required '{needed}' permission for '{network}'., forbidden "
+            f"({agent} needs roles/container.serviceAgent)"
+        )
+
+
+def _master_version(record: Record, simulation: Simulation) -> str:
+    """A control plane is never older than it was, and at least what is asked for; else its channel's default."""
     known = [record.outputs.get("masterVersion"), record.inputs.get("minMasterVersion")]
-    versions = [GkeVersion.parse(version) for version in known if version]
-    return str(max(versions, default=DEFAULT_VERSION))
+    versions = [version for version in known if version]
+    if not versions:
+        row = read_inventory(simulation).offered(_channel(record.inputs), record.location)
+        if row is None:
+            raise CloudError(f"the simulated project has no versions for {record.location}: see project.yaml")
+        versions = [row.default]
+    return str(max(GkeVersion.parse(version) for version in versions))
 
 
 def _certificates(simulation: Simulation) -> dict[str, str]:

@@ -6,7 +6,9 @@ what is refused; neither has the words of the refusals, so the words here are th
 
 from collections.abc import Iterator, Sequence
 
-from beamline.sandbox.cloud.errors import bad_request, not_found
+from beamline.sandbox.cloud.access import grants, roles_of
+from beamline.sandbox.cloud.errors import CloudError, bad_request, not_found
+from beamline.sandbox.cloud.inventory import read_inventory
 from beamline.sandbox.cloud.kinds.base import Inputs
 from beamline.sandbox.cloud.kinds.compute import RESOURCE_POLICY
 from beamline.sandbox.cloud.kinds.node_configs import DEFAULT_MACHINE
@@ -27,6 +29,8 @@ def fabric_problems(inputs: Inputs) -> Iterator[Failure]:
     placement = inputs.get("placementPolicy") or {}
     if placement.get("type", _TYPES[0]) not in _TYPES:
         yield Failure("placementPolicy.type", f"expected one of {list(_TYPES)}, got {placement['type']}")
+    if placement.get("type") == "COMPACT":
+        yield from _compact(inputs)
     if made is None:
         return
     if not made.family.autoscaling:
@@ -38,6 +42,15 @@ def fabric_problems(inputs: Inputs) -> Iterator[Failure]:
     if made.family.nvlink_domain:
         yield from _domain(inputs, made, made.family.nvlink_domain)
     yield from _profile(inputs.get("networkConfig") or {}, inputs.get("nodeLocations") or [], made)
+
+
+def _compact(inputs: Inputs) -> Iterator[Failure]:
+    """Preconditions of GoogleCloudPlatform/cluster-toolkit's node pools (v1.95.0)."""
+    zones = inputs.get("nodeLocations") or []
+    if len(zones) > 1:
+        yield Failure("placementPolicy.type", _one_zone("nodes of COMPACT placement lie", zones))
+    if (inputs.get("upgradeSettings") or {}).get("strategy") == "BLUE_GREEN":
+        yield Failure("upgradeSettings.strategy", "BLUE_GREEN upgrades and COMPACT placement exclude each other")
 
 
 def _domain(inputs: Inputs, made: Machine, domain: Domain) -> Iterator[Failure]:
@@ -93,6 +106,7 @@ def check_fabric(inputs: Inputs, zones: Sequence[str], cluster: Record, simulati
             raise bad_request(f"{_needs_policy(made, domain)}; {_what_it_is(found)}")
     if (inputs.get("networkConfig") or {}).get("acceleratorNetworkProfile"):
         _check_profile(zones, cluster.inputs)
+        _check_network_rights(cluster.project, simulation)
 
 
 def shielded_nodes_problem(pool: Inputs, cluster: Inputs) -> str:
@@ -120,6 +134,17 @@ def _check_profile(zones: Sequence[str], cluster: Inputs) -> None:
     if cluster.get("enableMultiNetworking"):
         raise bad_request(
             "an accelerator network profile cannot be used in a cluster with multi-networking (enableMultiNetworking)"
+        )
+
+
+def _check_network_rights(project: str, simulation: Simulation) -> None:
+    """Google's guide to the managed DRANET (2026) asks for the role; the words: terraform-provider-google#8262."""
+    agent, needed = read_inventory(simulation).gke_service_agent, "compute.networks.create"
+    if not any(grants(role, needed) for role in roles_of(f"serviceAccount:{agent}", simulation)):
+        raise CloudError(
+            f"googleapi: Error 403: Google Compute Engine: Required '{needed}' permission for "
+            f"'projects/{project}/global/networks'., forbidden (GKE makes the accelerator networks as {agent}, which "
+            "needs roles/compute.networkAdmin)"
         )
 
 

@@ -1,8 +1,7 @@
 """Service accounts and members of IAM policies.
 
 A policy member that exists already is no error at Google, and a service account of the project must exist before it
-gets a role. Buckets, secrets and registries that no stack made are taken as existing: the simulation cannot know what a
-user's project held before.
+gets a role. Buckets, secrets and registries that no stack made exist as far as the inventory says: by default all do.
 """
 
 import re
@@ -12,6 +11,7 @@ from typing import Any
 from typing_extensions import override
 
 from beamline.sandbox.cloud.errors import CloudError, already_exists, bad_request, not_found
+from beamline.sandbox.cloud.inventory import read_inventory
 from beamline.sandbox.cloud.kinds.base import Identity, Inputs, Kind
 from beamline.sandbox.cloud.kinds.compute import CLUSTER
 from beamline.sandbox.cloud.ledger import Record
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 ACCOUNT = "gcp:serviceaccount/account:Account"
+BUCKET = "gcp:storage/bucket:Bucket"
 
 _ACCOUNT_ID = re.compile(r"[a-z](?:[-a-z0-9]{4,28}[a-z0-9])")
 _ROLE = re.compile(r"(?:(?:projects|organizations)/[^/]+/)?roles/[A-Za-z0-9_.]+")
@@ -177,6 +178,13 @@ class BucketMember(_Member):
     def resource(self, inputs: Inputs, simulation: Simulation) -> tuple[str, str]:
         return simulation.project, f"b/{inputs['bucket'].removeprefix('b/')}"
 
+    @override
+    def before_create(self, identity: Identity, inputs: Inputs, simulation: Simulation) -> None:
+        name, known = str(inputs["bucket"]).removeprefix("b/"), read_inventory(simulation).buckets
+        if known is not None and name not in known and simulation.ledger.find(BUCKET, name) is None:
+            raise not_found("The specified bucket does not exist.")
+        super().before_create(identity, inputs, simulation)
+
 
 class SecretMember(_Member):
     """A role on a secret of Secret Manager."""
@@ -188,6 +196,13 @@ class SecretMember(_Member):
     def resource(self, inputs: Inputs, simulation: Simulation) -> tuple[str, str]:
         project = inputs.get("project") or simulation.project
         return project, f"projects/{project}/secrets/{last(inputs['secretId'])}"
+
+    @override
+    def before_create(self, identity: Identity, inputs: Inputs, simulation: Simulation) -> None:
+        inventory, name = read_inventory(simulation), last(str(inputs["secretId"]))
+        if inventory.secrets is not None and name not in inventory.secrets and identity.project == simulation.project:
+            raise not_found(f"Secret [projects/{inventory.number}/secrets/{name}] not found or has no versions.")
+        super().before_create(identity, inputs, simulation)
 
 
 class RepositoryMember(_Member):
@@ -204,6 +219,13 @@ class RepositoryMember(_Member):
     def resource(self, inputs: Inputs, simulation: Simulation) -> tuple[str, str]:
         project, location = inputs.get("project") or simulation.project, inputs.get("location") or simulation.region
         return project, f"projects/{project}/locations/{location}/repositories/{last(inputs['repository'])}"
+
+    @override
+    def before_create(self, identity: Identity, inputs: Inputs, simulation: Simulation) -> None:
+        known, path = read_inventory(simulation).repositories, self.resource(inputs, simulation)[1]
+        if known is not None and last(path) not in known and identity.project == simulation.project:
+            raise not_found(f"Requested entity was not found. ({path})")
+        super().before_create(identity, inputs, simulation)
 
 
 def check_account(email: str, simulation: Simulation) -> None:

@@ -1,12 +1,14 @@
 """GKE node pools: their rules, and the nodes they bring."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from typing_extensions import override
 
 from beamline.sandbox.cloud.capacity import pool_reservation, sub_block_of
 from beamline.sandbox.cloud.errors import CloudError, bad_request, not_found
+from beamline.sandbox.cloud.inventory import read_inventory
 from beamline.sandbox.cloud.kinds.base import Identity, Inputs, Kind
 from beamline.sandbox.cloud.kinds.clusters import (
     NODE_POOL,
@@ -26,6 +28,7 @@ from beamline.sandbox.cloud.kinds.pool_sizes import (
     size_problems,
     subnetwork_of,
 )
+from beamline.sandbox.cloud.kinds.reservation_use import check_reservation
 from beamline.sandbox.cloud.ledger import Record
 from beamline.sandbox.cloud.machines import machine, region_of
 from beamline.sandbox.cloud.names import last, project_problem
@@ -97,7 +100,10 @@ class NodePool(Kind):
         mode = (config.get("workloadMetadataConfig") or {}).get("mode")
         if mode == "GKE_METADATA" and not cluster.inputs.get("workloadIdentityConfig"):
             raise bad_request("GKE_METADATA needs a cluster with Workload Identity (workloadIdentityConfig)")
+        _check_offered(inputs.get("version"), cluster, simulation)
         check_fabric(inputs, list(nodes_per_zone(inputs, cluster)), cluster, simulation)
+        pool = Record(self.token, identity.id, identity.project, identity.location, identity.name, dict(inputs), {})
+        check_reservation(pool, cluster, simulation)
         check_addresses(identity.id, inputs, cluster, simulation)
 
     @override
@@ -112,7 +118,10 @@ class NodePool(Kind):
     def before_update(self, record: Record, inputs: Inputs, simulation: Simulation) -> None:
         cluster = _cluster_of(record.id, simulation)
         _check_version(inputs, GkeVersion.parse(cluster.outputs["masterVersion"]))
+        if inputs.get("version") != record.outputs.get("version"):
+            _check_offered(inputs.get("version"), cluster, simulation)
         check_fabric(inputs, list(nodes_per_zone(inputs, cluster)), cluster, simulation)
+        check_reservation(replace(record, inputs=dict(inputs)), cluster, simulation)
         check_addresses(record.id, inputs, cluster, simulation)
 
     @override
@@ -177,6 +186,16 @@ def _check_version(inputs: Inputs, master: GkeVersion) -> None:
         raise bad_request(f'Node version "{version}" must be within two minor versions of master version "{master}".')
     if reason := floor_problem(inputs.get("nodeConfig") or {}, version):
         raise bad_request(reason)
+
+
+def _check_offered(version: str | None, cluster: Record, simulation: Simulation) -> None:
+    """The version a control plane runs is always there for nodes."""
+    channel = (cluster.inputs.get("releaseChannel") or {}).get("channel", "REGULAR")
+    if version is None or version == cluster.outputs["masterVersion"]:
+        return
+    offered = read_inventory(simulation).offers(GkeVersion.parse(version), channel, cluster.location, of="nodes")
+    if not offered:
+        raise bad_request(f'Node version "{version}" is unsupported.')
 
 
 def _cluster_of(pool_id: str, simulation: Simulation) -> Record:

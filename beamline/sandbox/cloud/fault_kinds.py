@@ -1,0 +1,40 @@
+"""The faults that operations can run into: rows of ``fault_kinds.yaml``."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+__all__ = ["FaultKind", "fault_kinds"]
+
+
+@dataclass(frozen=True)
+class FaultKind:
+    """One fault: when it strikes, whether Google's provider asks again, and the words."""
+
+    name: str
+    stage: str
+    retried: str
+    operations: tuple[str, ...]
+    types: tuple[str, ...]
+    says: str
+    source: str
+
+
+@cache
+def fault_kinds() -> dict[str, FaultKind]:
+    """Return every fault by name."""
+    raw = yaml.safe_load((Path(__file__).parent / "fault_kinds.yaml").read_text(encoding="utf-8"))["faults"]
+    return {
+        name: FaultKind(
+            name=name,
+            stage=row["stage"],
+            retried=row["retried"],
+            operations=tuple(row["operations"]),
+            types=tuple(row.get("types", [])),
+            says=row["says"],
+            source=row["source"],
+        )
+        for name, row in raw.items()
+    }
