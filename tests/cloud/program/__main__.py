@@ -46,6 +46,13 @@ system = gcp.container.NodePool(
     node_config={"machine_type": "n4-standard-4", "disk_type": "hyperdisk-balanced"},
     **shared,
 )
+number = gcp.organizations.get_project_output(project_id=cluster.project).number
+rights = gcp.projects.IAMMember(
+    "network-rights",
+    project=project,
+    role="roles/compute.networkAdmin",
+    member=pulumi.Output.format("serviceAccount:service-{0}@container-engine-robot.iam.gserviceaccount.com", number),
+)
 metal = gcp.container.NodePool(
     "metal",
     name="metal",
@@ -77,7 +84,7 @@ metal = gcp.container.NodePool(
             "values": ["projects/p/reservations/r/reservationBlocks/b/reservationSubBlocks/s"],
         },
     },
-    opts=pulumi.ResourceOptions(depends_on=[system]),
+    opts=pulumi.ResourceOptions(depends_on=[system, rights]),
     **shared,
 )
 found = gcp.container.get_cluster_output(name=cluster.name, location=region, project=project)
