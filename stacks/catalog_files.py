@@ -5,7 +5,7 @@ A broken row is the kit's own defect, or a user's new row; either way it is repo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,10 +15,12 @@ from pydantic import ValidationError
 
 from stacks.catalog_consistency import inconsistencies
 from stacks.catalog_references import loose_ends
+from stacks.columns import is_unfinished, still_missing
 from stacks.problems import Problem, ProblemsFound
 from stacks.rows import (
     DynamoRelease,
     EngineRow,
+    HardwareColumns,
     HardwareRow,
     HelperCharts,
     HelperImages,
@@ -62,6 +64,9 @@ class Catalog:
     transports: Mapping[str, TransportRow]
     helper_images: HelperImages
     helper_charts: HelperCharts
+    hardware_columns: HardwareColumns
+    unfinished: Mapping[str, Sequence[Problem]]
+    """Machine types whose row still has to be filled in, with what it lacks."""
 
     @property
     def releases(self) -> Mapping[str, ReleaseRow]:
@@ -84,10 +89,26 @@ def _read_row(path: Path, model: type[Row], where: str, problems: list[Problem])
     return row
 
 
-def _rows(folder: str, problems: list[Problem], root: Path) -> dict[str, Any]:
+def _unfinished(root: Path, look_in: HardwareColumns) -> dict[str, list[Problem]]:
+    """Return the machine types whose row still lacks values: they stop the stacks that use them, and no other."""
+    found = {}
+    for path in sorted((root / "hardware").glob("*.yaml")):
+        where = f"stacks/catalog/hardware/{path.name}"
+        try:
+            data = read_yaml(path, where=where)
+        except ProblemsFound:
+            continue  # said where rows are read
+        if is_unfinished(data):
+            found[path.stem] = still_missing(data, where, look_in)
+    return found
+
+
+def _rows(folder: str, problems: list[Problem], root: Path, unfinished: Collection[str] = ()) -> dict[str, Any]:
     model, naming = ROW_KINDS[folder]
     rows: dict[str, Any] = {}
     for path in sorted((root / folder).glob("*.yaml")):
+        if path.stem in unfinished:
+            continue
         where = f"stacks/catalog/{folder}/{path.name}"
         row = _read_row(path, model, where, problems)
         if row is None:
@@ -114,12 +135,21 @@ def _rows(folder: str, problems: list[Problem], root: Path) -> dict[str, Any]:
 def load_catalog(root: Path = CATALOG_DIR) -> Catalog:
     """Read and check all rows; raises ``ProblemsFound`` with every defect of every file."""
     problems: list[Problem] = []
-    rows: dict[str, Any] = {folder: _rows(folder, problems, root) for folder in ROW_KINDS}
-    for field, model in (("helper_images", HelperImages), ("helper_charts", HelperCharts)):
+    rows: dict[str, Any] = {}
+    singles: dict[str, type[Strict]] = {
+        "helper_images": HelperImages,
+        "helper_charts": HelperCharts,
+        "hardware_columns": HardwareColumns,
+    }
+    for field, model in singles.items():
         file = f"{model.schema_file}.yaml"
         rows[field] = _read_row(root / file, model, f"stacks/catalog/{file}", problems)
+    columns = rows["hardware_columns"]
+    unfinished = _unfinished(root, columns) if columns else {}
+    for folder in ROW_KINDS:
+        rows[folder] = _rows(folder, problems, root, unfinished if folder == "hardware" else ())
     if not problems:
         problems = loose_ends(rows)
     if problems:
         raise ProblemsFound(problems)
-    return Catalog(**rows)
+    return Catalog(**rows, unfinished=unfinished)

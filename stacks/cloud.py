@@ -6,8 +6,10 @@ __all__ = [
     "PLACEHOLDER_BUCKET",
     "PLACEHOLDER_PROJECT",
     "PLACEHOLDER_RESERVATION",
+    "PLACEHOLDER_SETTINGS",
     "PLACEHOLDER_SUB_BLOCK",
     "SANDBOX_PROJECT",
+    "placeholder_reservation",
 ]
 
 PLACEHOLDER_PROJECT = "your-project-id"
@@ -27,3 +29,11 @@ PLACEHOLDER_SUB_BLOCK = (
     "/reservationBlocks/your-block/reservationSubBlocks/your-sub-block"
 )
 """The placeholder in full: one sub-block, as machines with NVLink between nodes need it."""
+
+PLACEHOLDER_SETTINGS = {"project": PLACEHOLDER_PROJECT, "region": "us-central1", "zone": "us-central1-b"}
+"""What a preset is planned with and a new stack file starts with; the shipped stack files say the same."""
+
+
+def placeholder_reservation(scope: str) -> str:
+    """Return the placeholder for machines whose reservation is named down to ``scope``: reservation or sub_block."""
+    return PLACEHOLDER_SUB_BLOCK if scope == "sub_block" else PLACEHOLDER_SUB_BLOCK.partition("/reservationBlocks")[0]

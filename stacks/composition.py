@@ -102,7 +102,8 @@ def lay_over(
         new = [(path, problem) for path, problem in found if not touches(problem.path, set_aside)]
         for path, problem in new:
             origin = origin_of(path, tried)
-            problems.append(replace(_for_overrides(path, problem) if origin == where else problem, where=origin))
+            said = _for_overrides(path, problem) if origin == where else problem
+            problems.append(replace(said, where=problem.where or origin))
         if preset and rows:
             return Composition(overrides, preset, rows, tried, frozenset(set_aside))
         cleaned = overrides

@@ -20,6 +20,7 @@ __all__ = [
     "BucketName",
     "CertificateName",
     "Cidr",
+    "ColumnPath",
     "ComputeCapability",
     "DnsLabel",
     "EnvironmentName",
@@ -249,6 +250,7 @@ Topology = Annotated[
 LabelKey = Annotated[str, Form(r"([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", "a label's key")]
 LabelValue = Annotated[str, Form(r"([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?", "a label's value")]
 EnvironmentName = Annotated[str, Form(r"[A-Z_][A-Z0-9_]*", "the name of an environment variable, in capitals")]
+ColumnPath = Annotated[str, Form(r"[a-z0-9_]+(\.[a-z0-9_]+)?", "a group of a hardware row, or group.column")]
 HelmValue = Annotated[
     str, Form(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", "a path into a chart's values, such as image.repository")
 ]

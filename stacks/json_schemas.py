@@ -15,8 +15,8 @@ from typing import Any
 from stacks.catalog_files import ROW_KINDS, Catalog, load_catalog
 from stacks.composition import PRESETS_OWN
 from stacks.preset_files import preset_names
-from stacks.rows import HelperCharts, HelperImages, Strict
-from stacks.settings import NAMESPACE, Settings
+from stacks.rows import HardwareColumns, HelperCharts, HelperImages, Strict
+from stacks.settings import NAMESPACE, STACKS_DIR, Settings
 from stacks.spec import Preset
 
 __all__ = ["SCHEMAS_DIR", "all_schemas", "main", "written"]
@@ -144,12 +144,17 @@ def _stack(names: Mapping[tuple[str, str], list[str]], presets: list[str]) -> Sc
     }
 
 
-def all_schemas() -> dict[str, Schema]:
-    """Return every schema by its file's name."""
-    catalog, presets = load_catalog(), preset_names()
+def all_schemas(root: Path = STACKS_DIR) -> dict[str, Schema]:
+    """Return every schema by its file's name; ``root`` holds the catalog and the presets they name."""
+    catalog, presets = load_catalog(root / "catalog"), preset_names(root / "presets")
     names = _names(catalog)
     schemas = {Settings.schema_file: _stack(names, presets), Preset.schema_file: _preset(names, presets)}
-    rows: list[type[Strict]] = [*(model for model, _ in ROW_KINDS.values()), HelperImages, HelperCharts]
+    rows: list[type[Strict]] = [
+        *(model for model, _ in ROW_KINDS.values()),
+        HelperImages,
+        HelperCharts,
+        HardwareColumns,
+    ]
     for model in rows:
         schema, definitions = _generated(model, {})
         schemas[model.schema_file] = schema | ({"$defs": definitions} if definitions else {})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Origins", "merge", "origin_of", "without"]
+__all__ = ["Origins", "difference", "merge", "origin_of", "without"]
 
 Path = tuple[str | int, ...]
 Origins = dict[Path, str]
@@ -37,6 +37,20 @@ def merge(
 def _replaces(old: Mapping[str, Any], new: Mapping[str, Any], path: Path) -> bool:
     changes_kind = "kind" in old and "kind" in new and old["kind"] != new["kind"]
     return changes_kind or (len(path) > 1 and path[0] == "evidence")
+
+
+def difference(base: Mapping[str, Any], wanted: Mapping[str, Any], at: Path = ()) -> dict[str, Any]:
+    """Return the least that, laid on ``base``, gives ``wanted``, itself something laid on ``base``."""
+    changed: dict[str, Any] = {}
+    for key, value in wanted.items():
+        old, path = base.get(key), (*at, key)
+        if key in base and old == value:
+            continue
+        if isinstance(value, Mapping) and isinstance(old, Mapping) and not _replaces(old, value, path):
+            changed[key] = difference(old, value, path)
+        else:
+            changed[key] = value
+    return changed
 
 
 def origin_of(path: Path, origins: Origins) -> str:

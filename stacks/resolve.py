@@ -5,11 +5,11 @@ All problems are collected before any is reported, whichever file they are in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -29,7 +29,7 @@ from stacks.rows import ChartRow, DynamoRelease, ImageRow, LlmdRelease
 from stacks.settings import STACKS_DIR, Settings, parse_config
 from stacks.spec import Bucket, HuggingFace, Preset
 
-__all__ = ["StackSpec", "resolve"]
+__all__ = ["StackSpec", "candidate_of", "known_features", "resolve"]
 
 T = TypeVar("T")
 
@@ -92,23 +92,9 @@ def resolve(stack: str, config: Mapping[str, str], *, where: str, applying: bool
     if found is None or lock is None:
         raise ProblemsFound(problems)
     said = found.set_aside | {p.path for p in problems if p.severity == "error"}
-    derived = derive(found.preset, found.rows)
-    charts = _charts(found, catalog, values.get("mirror"), lock)
-    images = _images(found, catalog, values.get("mirror"), lock)
-    candidate = Candidate(
-        stack=stack,
-        settings=values,
-        overrides=found.overrides,
-        set_aside=said,
-        preset=found.preset,
-        rows=found.rows,
-        derived=derived,
-        images=images,
-        charts=charts,
-        applying=applying,
-    )
+    candidate = candidate_of(stack, values, found, catalog, lock, said=said, applying=applying)
     problems += [placed(p, found.origins, where) for p in check_all(candidate) if not touches(p.path, said)]
-    known = _known_features(found, derived, catalog, presets)
+    known = known_features(found, candidate.derived, catalog, presets)
     accepted = values.get("accept_unverified", [])
     refused = {p.path for p in problems if p.severity == "error"}
     problems = [p for p in problems if p.severity != "warning" or p.path not in refused]
@@ -123,11 +109,36 @@ def resolve(stack: str, config: Mapping[str, str], *, where: str, applying: bool
         settings=settings,
         preset=found.preset,
         rows=found.rows,
-        derived=derived,
-        images=images,
-        charts=charts,
+        derived=candidate.derived,
+        images=candidate.images,
+        charts=candidate.charts,
         features=tuple(known),
         problems=tuple(ordered(problems)),
+    )
+
+
+def candidate_of(
+    stack: str,
+    settings: Mapping[str, Any],
+    found: Composition,
+    catalog: Catalog,
+    lock: Mapping[str, str],
+    *,
+    said: Collection[str] = (),
+    applying: bool = False,
+) -> Candidate:
+    """Return what checks look at; ``settings`` are the valid ones, ``said`` the paths known to be wrong."""
+    return Candidate(
+        stack=stack,
+        settings=settings,
+        overrides=found.overrides,
+        set_aside=frozenset(said),
+        preset=found.preset,
+        rows=found.rows,
+        derived=derive(found.preset, found.rows),
+        images=_images(found, catalog, settings.get("mirror"), lock),
+        charts=_charts(found, catalog, settings.get("mirror"), lock),
+        applying=applying,
     )
 
 
@@ -182,7 +193,7 @@ def _subject(preset: Preset, rows: Rows) -> Subject:
     )
 
 
-def _known_features(found: Composition, derived: Derived, catalog: Catalog, presets: Path) -> list[Feature]:
+def known_features(found: Composition, derived: Derived, catalog: Catalog, presets: Path) -> list[Feature]:
     """Every feature with its standing; an evidence line is about the preset file that wrote it."""
 
     @cache

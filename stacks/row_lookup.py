@@ -51,7 +51,7 @@ class Rows:
 def look_up(preset: Preset, catalog: Catalog, problems: list[Problem]) -> Rows | None:
     """Return all rows, or None after adding a problem for each name that has none."""
     serving = preset.serving
-    hardware = _find(catalog.hardware, preset.accelerator_pool.machine_type, "accelerator_pool.machine_type", problems)
+    hardware = _hardware(preset.accelerator_pool.machine_type, catalog, problems)
     system = _find(catalog.system, preset.system_pool.machine_type, "system_pool.machine_type", problems)
     model = _find(catalog.models, preset.model.name, "model.name", problems)
     release = _find(catalog.releases, serving.router.release, "serving.router.release", problems, serving.router.kind)
@@ -68,6 +68,14 @@ def look_up(preset: Preset, catalog: Catalog, problems: list[Problem]) -> Rows |
     if (serving.speculation and not drafter) or (serving.transport is not None and not transport):
         return None
     return Rows(hardware, system, model, checkpoint, engine, release, drafter, transport, *run)
+
+
+def _hardware(machine_type: str, catalog: Catalog, problems: list[Problem]) -> HardwareRow | None:
+    """Hardware whose row is not filled in yet says what is missing, column by column."""
+    if machine_type in catalog.unfinished:
+        problems += catalog.unfinished[machine_type]
+        return None
+    return _find(catalog.hardware, machine_type, "accelerator_pool.machine_type", problems)
 
 
 def _drafter(model: ModelRow, name: str, engine: EngineKind, problems: list[Problem]) -> Drafter | None:

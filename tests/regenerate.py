@@ -12,6 +12,7 @@ from tests.matrix.page import MATRIX, matrix_page
 WRITERS = (
     "stacks.json_schemas",
     "tests.stacks.goldens",
+    "tests.stacks.forking.forks",
     "tests.manifests.regenerate",
     "tests.components.goldens",
     "tests.cli.golden",

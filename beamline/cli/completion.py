@@ -5,7 +5,7 @@ from __future__ import annotations
 from stacks.preset_files import preset_names
 from stacks.settings import STACKS_DIR
 
-__all__ = ["complete_preset", "complete_sandbox", "complete_stack_or_preset", "stack_names"]
+__all__ = ["complete_hardware", "complete_preset", "complete_sandbox", "complete_stack_or_preset", "stack_names"]
 
 _BEFORE, _AFTER = "Pulumi.", ".yaml"
 
@@ -14,6 +14,12 @@ def stack_names() -> list[str]:
     """Names of all stack files under stacks/, sorted."""
     files = STACKS_DIR.glob(f"{_BEFORE}*{_AFTER}")
     return sorted(file.name.removeprefix(_BEFORE).removesuffix(_AFTER) for file in files)
+
+
+def complete_hardware(incomplete: str) -> list[str]:
+    """Offer the machine types that have a row, filled in or not."""
+    names = sorted(path.stem for path in (STACKS_DIR / "catalog" / "hardware").glob("*.yaml"))
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def complete_preset(incomplete: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 from beamline.cli.changes import Change, apply
 from beamline.cli.completion import stack_names
 from stacks.checks.launch import STACK_NAME
-from stacks.cloud import PLACEHOLDER_PROJECT, PLACEHOLDER_SUB_BLOCK
+from stacks.cloud import PLACEHOLDER_SETTINGS, PLACEHOLDER_SUB_BLOCK
 from stacks.preset_files import compose, preset_names
 from stacks.problems import Problem, ProblemsFound
 from stacks.settings import NAMESPACE, read_stack_file, stack_file
@@ -21,9 +21,6 @@ from stacks.typing_problems import nearest
 from stacks.yaml_files import shown
 
 __all__ = ["Selection", "select", "select_preset", "stack_name"]
-
-_PLACEHOLDERS = {"project": PLACEHOLDER_PROJECT, "region": "us-central1", "zone": "us-central1-b"}
-"""What a preset is planned with; the shipped stack files say the same."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +69,11 @@ def _placeholders(preset: str) -> dict[str, str]:
     try:
         data, _ = compose(preset, key="preset", where=f"preset {preset}")
     except ProblemsFound:
-        return _PLACEHOLDERS  # resolve says what is wrong with it
+        return PLACEHOLDER_SETTINGS  # resolve says what is wrong with it
     pool = data.get("accelerator_pool")
     provisioning = pool.get("provisioning") if isinstance(pool, dict) else None
     reserved = isinstance(provisioning, dict) and provisioning.get("kind") == "reservation"
-    return {**_PLACEHOLDERS, "reservation": PLACEHOLDER_SUB_BLOCK} if reserved else _PLACEHOLDERS
+    return {**PLACEHOLDER_SETTINGS, "reservation": PLACEHOLDER_SUB_BLOCK} if reserved else PLACEHOLDER_SETTINGS
 
 
 def _stack_of(preset: str) -> str:

@@ -7,7 +7,7 @@ figure has its unit in the field name, so that new hardware or a new model is a 
 from __future__ import annotations
 
 from stacks.rows.base import ChartImage, ChartRow, ContainerUser, ImageRow, Sourced, Strict
-from stacks.rows.hardware import Fabric, GkeSupport, HardwareRow, MachineShape, SystemMachineRow
+from stacks.rows.hardware import Fabric, GkeSupport, HardwareColumns, HardwareRow, MachineShape, SystemMachineRow
 from stacks.rows.models import Architecture, Checkpoint, Drafter, EngineKind, ModelRow, ModelSupport
 from stacks.rows.serving import (
     DynamoRelease,
@@ -31,6 +31,7 @@ __all__ = [
     "EngineRow",
     "Fabric",
     "GkeSupport",
+    "HardwareColumns",
     "HardwareRow",
     "HelperCharts",
     "HelperImages",

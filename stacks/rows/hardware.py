@@ -6,10 +6,20 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from stacks.forms import ComputeCapability, GkeMinor, GkeVersion, LabelKey, LabelValue, Taint, Text, Topology
+from stacks.forms import (
+    ColumnPath,
+    ComputeCapability,
+    GkeMinor,
+    GkeVersion,
+    LabelKey,
+    LabelValue,
+    Taint,
+    Text,
+    Topology,
+)
 from stacks.rows.base import Arch, NotNegative, Positive, Rate, Sourced, Strict
 
-__all__ = ["Fabric", "GkeSupport", "HardwareRow", "MachineShape", "SystemMachineRow"]
+__all__ = ["Fabric", "GkeSupport", "HardwareColumns", "HardwareRow", "MachineShape", "SystemMachineRow"]
 
 
 class MachineShape(Sourced):
@@ -124,6 +134,20 @@ class HardwareRow(Strict):
     fabric: Fabric
     gke: GkeSupport
     price: Price
+
+
+class HardwareColumns(Strict):
+    """Where the figures of a hardware row are found: pages and commands, by group or by single column."""
+
+    schema_file: ClassVar[str] = "hardware-columns"
+
+    look_in: dict[ColumnPath, Text] = Field(
+        description="A group of a hardware row, or group.column -> the page, file or command that tells."
+    )
+
+    def place_of(self, column: str) -> str:
+        """Return where one column is found: its own line, or that of its group."""
+        return self.look_in.get(column) or self.look_in[column.partition(".")[0]]
 
 
 class SystemMachineRow(Strict):

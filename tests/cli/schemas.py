@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
-    "CHECK", "DOWN", "LOCK", "LOGS", "PLAN", "PRESET", "PRESETS", "PROBLEMS", "RENDER", "SHELL", "STATUS", "UP",
+    "CHECK", "DOWN", "FORK", "LOCK", "LOGS", "PLAN", "PRESET", "PRESETS", "PROBLEMS", "RENDER", "SHELL", "STATUS", "UP",
 ]  # fmt: skip
 
 TEXT = {"type": "string"}
@@ -79,6 +79,15 @@ _RELEASE = _object(
     values={"type": "object"},
 )
 RENDER = _object(stack=TEXT, folder=TEXT, changed=TEXTS, unchanged=TEXTS, removed=TEXTS, releases=_list(_RELEASE))
+FORK = _object(
+    preset=TEXT,
+    extends=TEXT,
+    hardware=_or_null("string"),
+    written=TEXTS,
+    changes=_list(_object(path=TEXT, was={}, **{"is": {}}, why=TEXT)),
+    accept_unverified=TEXTS,
+    problems=_PROBLEMS,
+)
 LOCK = _object(
     images=_list(
         _object(

@@ -8,12 +8,19 @@ import pytest
 from typer.testing import CliRunner
 
 from beamline.cli import app
-from beamline.cli.completion import complete_preset, complete_sandbox, complete_stack_or_preset, stack_names
+from beamline.cli.completion import (
+    complete_hardware,
+    complete_preset,
+    complete_sandbox,
+    complete_stack_or_preset,
+    stack_names,
+)
 
 
 def test_names_are_offered_by_their_beginning() -> None:
     assert complete_stack_or_preset("g4") == ["g4", "g4-dynamo", "g4-llmd", "g4-llmd-multi", "g4-llmd-nvfp4"]
     assert complete_stack_or_preset("a4x-max-l") == ["a4x-max-llmd"]
+    assert complete_hardware("g4-standard-4") == ["g4-standard-48"]
     assert complete_preset("sm") == ["small-l4"]
     assert complete_stack_or_preset("nothing") == []
 

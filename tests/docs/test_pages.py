@@ -15,6 +15,7 @@ from beamline.sandbox.home import CHECKOUT
 from stacks import resolve
 from stacks.settings import pulumi_config, read_stack_file
 from stacks.spec import Bucket
+from tests.checkout import beamline, copy_of_checkout
 from tests.docs.pages import IN_A_SANDBOX, OWNERSHIP, README, commands, ownership_page, readme
 from tests.engine.real_engine import RealProject
 
@@ -25,7 +26,11 @@ RUN_ELSEWHERE = {
     "make setup": "made the environment this test runs in",
 }
 NEEDS_A_CLOUD = ("gcloud ", "pulumi ", ".venv/bin/beamline lock")
-RUN_HERE = [c for c in commands() if c not in RUN_ELSEWHERE and not c.startswith((IN_A_SANDBOX, *NEEDS_A_CLOUD))]
+WRITES = ".venv/bin/beamline fork"
+"""Commands that add files to the checkout: they are run in a copy of it."""
+RUN_HERE = [
+    c for c in commands() if c not in RUN_ELSEWHERE and not c.startswith((IN_A_SANDBOX, WRITES, *NEEDS_A_CLOUD))
+]
 
 
 def test_the_computed_parts_of_the_documentation_are_fresh() -> None:
@@ -45,6 +50,14 @@ def test_the_command_works_as_written(command: str, tmp_path: Path) -> None:
     done = subprocess.run(words, cwd=CHECKOUT, env=dict(os.environ), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_commands_that_add_files_work_as_written(tmp_path: Path) -> None:
+    copy, written = copy_of_checkout(tmp_path), [c for c in commands() if c.startswith(WRITES)]
+    assert written
+    for command in written:
+        done = beamline(copy, *shlex.split(command)[1:])
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.sandbox

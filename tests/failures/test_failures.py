@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from stacks import Problem, ProblemsFound, resolve
+from stacks.forking import fork
 from stacks.settings import STACKS_DIR, pulumi_config, read_stack_file
 from stacks.yaml_files import read_yaml
 from tests.stacks.goldens import FIVE_MISTAKES, five_mistakes
@@ -93,6 +94,8 @@ def found_in(case: Mapping[str, Any], folder: Path) -> list[Problem]:
     stack = case.get("stack", "g4")
     root = _stacks_folder(case, folder)
     try:
+        if "fork" in case:
+            return list(fork(**{"hardware": None, **case["fork"]}, root=root).problems)
         config = pulumi_config(read_stack_file(_stack_file(case, folder, stack)))
         where = f"stacks/Pulumi.{stack}.yaml"
         spec = resolve(stack, config, where=where, applying=case.get("applying", False), root=root)

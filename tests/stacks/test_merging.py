@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stacks.merging import Origins, merge, origin_of, without
+from stacks.merging import Origins, difference, merge, origin_of, without
 
 BASE = {
     "pool": {"nodes": 1, "kind": "spot"},
@@ -65,6 +65,21 @@ def test_merge(name: str) -> None:
     merged, origins = _merged(over)
     assert merged == BASE | changed
     assert {path: origin_of(path, origins) for path in asked} == asked
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_difference(name: str) -> None:
+    """What a merge changed, laid over again, gives the same; where nothing changed, there is nothing to lay over."""
+    wanted = merge(BASE, CASES[name][0], {}, "stack")
+    assert merge(BASE, difference(BASE, wanted), {}, "stack") == wanted
+    assert difference(wanted, wanted) == {}
+
+
+def test_difference_is_the_least() -> None:
+    """A key that stays is not said; a section of another kind, or a line of evidence, is said whole."""
+    over = {"pool": {"nodes": 2, "kind": "spot"}, "offload": {"kind": "local_ssd", "gib": 4}, "new": {"a": 1}}
+    least = {"pool": {"nodes": 2}, "offload": {"kind": "local_ssd", "gib": 4}, "new": {"a": 1}}
+    assert difference(BASE, merge(BASE, over, {}, "stack")) == least
 
 
 def test_inputs_stay_as_they_are() -> None:

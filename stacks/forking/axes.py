@@ -1,0 +1,126 @@
+"""What a fork may change besides sizes: for each choice the values worth a try, and where checks speak about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from stacks.catalog_files import Catalog
+from stacks.derive import Derived
+from stacks.memory import GIB
+from stacks.row_lookup import Rows
+from stacks.spec import Preset, VllmEngine
+from stacks.versions import minor, numbers
+
+__all__ = ["AXES", "Axis", "Overlay", "Seen"]
+
+Overlay = dict[str, Any]
+_TIER_STEP_GIB = 50
+"""Offload tiers are round numbers."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A preset with the facts it stands on."""
+
+    preset: Preset
+    rows: Rows
+    derived: Derived
+    catalog: Catalog
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One choice: its key, the paths of the findings that speak about it, other values in order of preference."""
+
+    path: str
+    speaks_at: tuple[str, ...]
+    options: Callable[[Seen], Iterator[Overlay]]
+
+
+def _version(seen: Seen) -> Iterator[Overlay]:
+    """The machine type's floors: of the preset's own minor version first, then of later ones, then of older ones."""
+    own = numbers(minor(seen.preset.cluster.version))
+    floors = seen.rows.hardware.gke.min_version_by_minor
+    for name in sorted(floors, key=lambda name: (numbers(name) < own, numbers(name))):
+        yield {"cluster": {"version": floors[name]}}
+
+
+def _provisioning(seen: Seen) -> Iterator[Overlay]:
+    for kind in seen.rows.hardware.gke.provisioning:
+        yield {"accelerator_pool": {"provisioning": {"kind": kind}}}
+
+
+def _local_ssd(_seen: Seen) -> Iterator[Overlay]:
+    yield {"accelerator_pool": {"local_ssd_count": None}}
+
+
+def _transport(seen: Seen) -> Iterator[Overlay]:
+    """The transport with the numbers that follow from the machine; none; those of the machine."""
+    own = seen.preset.serving.transport
+    if own is not None:
+        bare = {"name": own.name, "compute_domain_nodes": None, "rdma_devices_per_pod": None}
+        yield {"serving": {"transport": bare}}
+    yield {"serving": {"transport": None}}
+    for name in seen.rows.hardware.fabric.transports:
+        yield {"serving": {"transport": {"name": name}}}
+
+
+def _expert_parallel(_seen: Seen) -> Iterator[Overlay]:
+    yield {"serving": {"shape": {"expert_parallel": False}}}
+
+
+def _kv_cache(_seen: Seen) -> Iterator[Overlay]:
+    yield {"serving": {"kv_cache": {"dtype": "auto"}}}
+
+
+def _moe_backend(seen: Seen) -> Iterator[Overlay]:
+    if isinstance(seen.preset.serving.engine, VllmEngine):
+        known = seen.rows.engine.moe_backends_by_compute_capability.get(seen.rows.hardware.gpu.compute_capability, [])
+        for backend in (None, *known):
+            yield {"serving": {"engine": {"moe_backend": backend}}}
+
+
+def _max_sequences(seen: Seen) -> Iterator[Overlay]:
+    """Fewer running sequences leave more of the memory to each."""
+    sequences = seen.preset.serving.engine.max_sequences // 2
+    while sequences:
+        yield {"serving": {"engine": {"max_sequences": sequences}}}
+        sequences //= 2
+
+
+def _offload(seen: Seen) -> Iterator[Overlay]:
+    """The tier's own kind, then the engine's others, each just larger than the GPU's cache or half as large; none."""
+    own = seen.preset.serving.kv_cache.offload
+    if own.kind == "none":
+        return
+    room_gib = seen.derived.kv_room_bytes_per_replica / GIB
+    above = (math.floor(room_gib / _TIER_STEP_GIB) + 1) * _TIER_STEP_GIB
+    for kind in dict.fromkeys([own.kind, *seen.rows.engine.offload.tiers]):
+        for gib in dict.fromkeys([above, own.gib_per_replica]):
+            yield _tier(kind, gib)
+    smaller = own.gib_per_replica // 2
+    while smaller:
+        yield _tier(own.kind, smaller)
+        smaller //= 2
+    yield {"serving": {"kv_cache": {"offload": {"kind": "none"}}}}
+
+
+def _tier(kind: str, gib: int) -> Overlay:
+    return {"serving": {"kv_cache": {"offload": {"kind": kind, "gib_per_replica": gib}}}}
+
+
+AXES = (
+    Axis("cluster.version", ("cluster.version",), _version),
+    Axis("accelerator_pool.provisioning", ("accelerator_pool.provisioning",), _provisioning),
+    Axis("accelerator_pool.local_ssd_count", ("accelerator_pool.local_ssd_count",), _local_ssd),
+    Axis("serving.transport", ("serving.transport",), _transport),
+    Axis("serving.shape.expert_parallel", ("serving.shape.expert_parallel",), _expert_parallel),
+    Axis("serving.kv_cache.dtype", ("serving.kv_cache.dtype",), _kv_cache),
+    Axis("serving.engine.moe_backend", ("serving.engine.moe_backend",), _moe_backend),
+    Axis("serving.engine.max_sequences", ("serving.context_tokens", "serving.engine"), _max_sequences),
+    Axis("serving.kv_cache.offload", ("serving.kv_cache.offload",), _offload),
+)
+"""In an order in which no choice needs one that is made later."""
