@@ -7,6 +7,7 @@ import sys
 
 from tests.docs.component_pages import COMPONENTS, components_page
 from tests.docs.pages import OWNERSHIP, README, ownership_page, readme
+from tests.docs.preflight_page import PREFLIGHT, preflight_page
 from tests.matrix.page import MATRIX, matrix_page
 
 WRITERS = (
@@ -26,4 +27,5 @@ if __name__ == "__main__":
     COMPONENTS.write_text(components_page())
     OWNERSHIP.write_text(ownership_page())
     MATRIX.write_text(matrix_page())
+    PREFLIGHT.write_text(preflight_page())
     README.write_text(readme(README.read_text()))

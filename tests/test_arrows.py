@@ -22,6 +22,7 @@ ARROWS: dict[str, set[str]] = {
     "beamline.crds": {"stacks"},
     "beamline.toolchain": {"stacks"},
     "beamline.registry": {"stacks"},
+    "beamline.preflight": {"stacks", "beamline.engine.graph", "beamline.engine.values", "beamline.registry"},
     "beamline.checks": {"stacks", "components", "policies", "beamline.engine", "beamline.crds"},
     "beamline.sandbox": {"stacks", "beamline.toolchain", "beamline.crds"},
     "beamline.cli": {"stacks", "manifests", "policies", "beamline"},

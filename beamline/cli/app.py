@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from beamline import __version__
-from beamline.cli import check, fork, lock, plan, presets, render, sandbox
+from beamline.cli import check, fork, lock, plan, preflight, presets, render, sandbox
 from beamline.cli.endings import Verbs
 
 __all__ = ["app", "main"]
@@ -28,6 +28,7 @@ app.command("check")(check.check)
 app.command("render")(render.render)
 app.command("fork")(fork.fork)
 app.command("lock")(lock.lock)
+app.command("preflight")(preflight.preflight)
 app.add_typer(sandbox.app, name="sandbox")
 
 

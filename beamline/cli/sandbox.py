@@ -20,6 +20,7 @@ from beamline.cli.endings import end_with, problems_as_result
 from beamline.cli.output import heading, pairs, said, show, show_json, table, tell
 from beamline.cli.parameters import JsonOption, StackArgument
 from beamline.cli.planning import resolved
+from beamline.cli.preflight import simulated_preflight
 from beamline.cli.selection import Selection, select, stack_name
 from beamline.cli.stack_text import counted
 from stacks import to_text
@@ -100,6 +101,9 @@ def status(
     for each in [] if as_json else found:
         _show_status(each)
     end_with(problem for each in found for problem in each.problems)
+
+
+app.command("preflight")(simulated_preflight)
 
 
 @app.command("shell", context_settings={"ignore_unknown_options": True})

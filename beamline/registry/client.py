@@ -65,11 +65,15 @@ class Answer:
 
 
 class RegistryClient:
-    """Asks registries; keeps the tokens of one run. ``sleep`` is what waits when a registry is busy."""
+    """Asks registries; keeps the tokens of one run. ``sleep`` is what waits when a registry is busy.
 
-    def __init__(self, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    ``stand_in`` answers for every registry instead, each under its name: ``http://127.0.0.1:5000/ghcr.io``.
+    """
+
+    def __init__(self, *, sleep: Callable[[float], None] = time.sleep, stand_in: str | None = None) -> None:
         self._session = requests.Session()
         self._sleep = sleep
+        self._stand_in = stand_in
         self._tokens: dict[tuple[str, str], str] = {}
 
     def digest(self, registry: str, repository: str, tag: str) -> str | None:
@@ -88,7 +92,8 @@ class RegistryClient:
 
     def _ask(self, verb: str, registry: str, repository: str, path: str) -> _Reply:
         host = _HOSTS.get(registry, registry)
-        url = f"{_scheme(host)}://{host}/v2/{repository}/{path}"
+        base = f"{_scheme(host)}://{host}" if self._stand_in is None else f"{self._stand_in}/{registry}"
+        url = f"{base}/v2/{repository}/{path}"
         reply = self._send(verb, url, self._tokens.get((registry, repository)))
         if reply.status == requests.codes.unauthorized:
             token = self._token(reply.headers.get("WWW-Authenticate", ""), repository)

@@ -9,7 +9,7 @@ from typing import Any
 from beamline.registry.client import RefusedError, RegistryClient
 from stacks.rows import ImageRow
 
-__all__ = ["image_name", "resolve_digest"]
+__all__ = ["architectures", "image_name", "resolve_digest"]
 
 
 def image_name(row: ImageRow) -> str:
@@ -27,8 +27,14 @@ def resolve_digest(client: RegistryClient, row: ImageRow, known: str | None) -> 
     if named is not None and named == known:
         return named
     answer = client.manifest(row.registry, row.repository, named or row.tag)
-    _check_architectures(row, _architectures(client, row, _json(answer.body)))
+    _check_architectures(row, _architectures(client, row.registry, row.repository, _json(answer.body)))
     return answer.digest
+
+
+def architectures(client: RegistryClient, registry: str, repository: str, reference: str) -> set[str]:
+    """Return the architectures an image runs on; raises ``UnreachableError`` or ``RefusedError``."""
+    answer = client.manifest(registry, repository, reference)
+    return _architectures(client, registry, repository, _json(answer.body))
 
 
 def _json(body: bytes) -> Mapping[str, Any]:
@@ -45,13 +51,13 @@ def _json(body: bytes) -> Mapping[str, Any]:
     return found
 
 
-def _architectures(client: RegistryClient, row: ImageRow, manifest: Mapping[str, Any]) -> set[str]:
+def _architectures(client: RegistryClient, registry: str, repository: str, manifest: Mapping[str, Any]) -> set[str]:
     """Architectures an image runs on: of each entry of an index, or of the one image's config."""
     if "manifests" in manifest:
         platforms = [entry.get("platform") or {} for entry in manifest["manifests"]]
         return {str(p.get("architecture")) for p in platforms if p.get("os") == "linux"}
     config = (manifest.get("config") or {}).get("digest", "")
-    said = _json(client.blob(row.registry, row.repository, config).body)
+    said = _json(client.blob(registry, repository, config).body)
     return {str(said.get("architecture"))}
 
 

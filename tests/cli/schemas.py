@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
-    "CHECK", "DOWN", "FORK", "LOCK", "LOGS", "PLAN", "PRESET", "PRESETS", "PROBLEMS", "RENDER", "SHELL", "STATUS", "UP",
+    "CHECK", "DOWN", "FORK", "LOCK", "LOGS", "PLAN", "PREFLIGHT", "PRESET", "PRESETS", "PROBLEMS", "RENDER", "SHELL",
+    "STATUS", "UP",
 ]  # fmt: skip
 
 TEXT = {"type": "string"}
@@ -67,6 +68,25 @@ PLAN = _object(
     resources=_list(_RESOURCE),
     derived=_DERIVED,
     evidence=_EVIDENCE,
+)
+_FINDING = _object(
+    check=TEXT,
+    asked=TEXT,
+    found=TEXT,
+    needed=TEXT,
+    path=TEXT,
+    standing={"enum": ["ok", "problem", "could not look"]},
+    rule=TEXT,
+    remedy=TEXT,
+    source=TEXT,
+)
+PREFLIGHT = _object(
+    stack=TEXT,
+    preset=_or_null("string"),
+    project=TEXT,
+    simulated={"type": "boolean"},
+    findings=_list(_FINDING),
+    problems=_PROBLEMS,
 )
 CHECK = _object(stacks=_list(_object(stack=TEXT, preset=_or_null("string"), problems=_PROBLEMS)))
 _RELEASE = _object(

@@ -16,8 +16,19 @@ WITHOUT: dict[str, tuple[list[str], int]] = {
     "a stack that is not there": (["plan", "g4-lmd"], 1),
     "a check of mistakes": (["check", MISTAKES], 1),
     "help": (["sandbox", "--help"], 0),
+    "a preflight of mistakes": (["preflight", MISTAKES], 1),
 }
-HEAVY = ("pulumi", "pulumi_gcp", "pulumi_kubernetes", "grpc", "kopf", "kubernetes", "requests", "jsonschema")
+HEAVY = (
+    "pulumi",
+    "pulumi_gcp",
+    "pulumi_kubernetes",
+    "grpc",
+    "kopf",
+    "kubernetes",
+    "requests",
+    "jsonschema",
+    "googleapiclient",
+)
 PROGRAM = """
 import sys
 from beamline.cli import app

@@ -17,6 +17,7 @@ from stacks.settings import pulumi_config, read_stack_file
 from stacks.spec import Bucket
 from tests.checkout import beamline, copy_of_checkout
 from tests.docs.pages import IN_A_SANDBOX, OWNERSHIP, README, commands, ownership_page, readme
+from tests.docs.preflight_page import PREFLIGHT, preflight_page
 from tests.engine.real_engine import RealProject
 
 RUN_ELSEWHERE = {
@@ -25,7 +26,7 @@ RUN_ELSEWHERE = {
     "make down": "tests/end_to_end/test_g4.py",
     "make setup": "made the environment this test runs in",
 }
-NEEDS_A_CLOUD = ("gcloud ", "pulumi ", ".venv/bin/beamline lock")
+NEEDS_A_CLOUD = ("gcloud ", "pulumi ", ".venv/bin/beamline lock", ".venv/bin/beamline preflight")
 WRITES = ".venv/bin/beamline fork"
 """Commands that add files to the checkout: they are run in a copy of it."""
 RUN_HERE = [
@@ -36,6 +37,7 @@ RUN_HERE = [
 def test_the_computed_parts_of_the_documentation_are_fresh() -> None:
     assert README.read_text() == readme(README.read_text()), "run `make golden`"
     assert OWNERSHIP.read_text() == ownership_page(), "run `make golden`"
+    assert PREFLIGHT.read_text() == preflight_page(), "run `make golden`"
 
 
 def test_every_command_that_needs_no_cloud_is_run_by_some_test() -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "family_of",
     "machine",
     "machine_names",
+    "region_names",
     "region_of",
     "zone_names",
     "zone_problem",
@@ -156,6 +157,11 @@ def region_of(location: str) -> str | None:
         return location
     zone = _ZONE.fullmatch(location)
     return zone.group(1) if zone and zone.group(1) in _regions() else None
+
+
+def region_names() -> list[str]:
+    """Return every region."""
+    return list(_regions())
 
 
 def zone_names(region: str) -> list[str]:

@@ -1,0 +1,153 @@
+"""Whether the registries have every image of the stack, for the processors of the nodes it runs on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from beamline.engine.graph import Resource
+from beamline.engine.values import value_to_json
+from beamline.preflight.findings import Check, Finding
+from beamline.preflight.target import Target
+from beamline.preflight.world import World
+from beamline.registry import RefusedError, UnreachableError, architectures
+from stacks.cloud import SANDBOX_PROJECT
+
+__all__ = ["IMAGES", "Image", "judge_images", "needed_archs"]
+
+_POOL = "cloud.google.com/gke-nodepool"
+_RELEASE = "kubernetes:helm.sh/v3:Release"
+
+
+@dataclass(frozen=True)
+class Image:
+    """What a registry said of an image: its architectures, that it has no such image, or nothing."""
+
+    archs: frozenset[str] = frozenset()
+    missing: str = ""
+    reason: str = ""
+
+
+def needed_archs(target: Target) -> dict[str, frozenset[str]]:
+    """Return every image that pods run, as they name it, with the architectures of the pools they run on."""
+    found: dict[str, set[str]] = {}
+    for resource in target.resources():
+        for name, archs in _of_resource(target, resource):
+            found.setdefault(name, set()).update(archs)
+    return {name: frozenset(found[name]) for name in sorted(found)}
+
+
+def _of_resource(target: Target, resource: Resource) -> Iterator[tuple[str, set[str]]]:
+    if resource.type == _RELEASE:
+        chart = value_to_json(resource.inputs.get("chart"))
+        text = json.dumps(value_to_json(resource.inputs.get("values")))
+        for reference in target.spec.charts.values():
+            if reference.chart == chart:
+                yield from ((str(image), _archs(target, text)) for image in reference.images.values())
+    elif resource.type.startswith("kubernetes:"):
+        for value in resource.inputs.values():
+            yield from _of_pods(target, value_to_json(value))
+
+
+def _of_pods(target: Target, value: Any) -> Iterator[tuple[str, set[str]]]:
+    """Yield the images of every pod specification inside a value."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _of_pods(target, item)
+    if not isinstance(value, Mapping):
+        return
+    containers = [*_listed(value.get("initContainers")), *_listed(value.get("containers"))]
+    archs = _archs(target, str((value.get("nodeSelector") or {}).get(_POOL, ""))) if containers else set()
+    for container in containers:
+        if isinstance(container, Mapping) and isinstance(container.get("image"), str):
+            yield container["image"], archs
+    for item in value.values():
+        yield from _of_pods(target, item)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _archs(target: Target, text: str) -> set[str]:
+    """Architectures of the pools that a text names; pods that name none run on the system pool, which has no taint."""
+    spec, rows = target.spec, target.spec.rows
+    pools = {spec.accelerator_pool_name: rows.hardware.machine.arch, spec.system_pool_name: rows.system.machine.arch}
+    return {arch for pool, arch in pools.items() if pool in text} or {rows.system.machine.arch}
+
+
+def _look(target: Target, world: World) -> dict[str, Image]:
+    client = world.registry()
+    found = {}
+    for name in needed_archs(target):
+        registry, _, path = name.partition("/")
+        tagged, _, digest = path.partition("@")
+        repository, _, tag = tagged.rpartition(":")
+        try:
+            found[name] = Image(frozenset(architectures(client, registry, repository, digest or tag)))
+        except UnreachableError as error:
+            found[name] = Image(reason=str(error))
+        except RefusedError as error:
+            is_missing = error.rule == "image-not-found"
+            found[name] = Image(missing=error.why) if is_missing else Image(reason=error.why)
+    return found
+
+
+def judge_images(target: Target, images: Mapping[str, Image]) -> list[Finding]:
+    """Tell for each image whether it is there and for which processors."""
+    needed = needed_archs(target)
+    findings = [_judged(name, needed[name], image) for name, image in images.items()]
+    pinned = target.spec.preset.production and target.project != SANDBOX_PROJECT
+    loose = [name for name in images if "@" not in name] if pinned else []
+    return [*findings, *(_unresolved(name) for name in loose)]
+
+
+def _judged(name: str, needed: frozenset[str], image: Image) -> Finding:
+    archs = ", ".join(sorted(needed))
+    asked = f"{name} is there for {archs}"
+    if image.reason:
+        return Finding.unknown(asked, image.reason, "ask the registry with your own login", "images")
+    if image.missing:
+        return Finding.problem(
+            "image-missing",
+            "images",
+            asked,
+            found=image.missing,
+            needed="an image that can be pulled",
+            remedy="correct the tag in its catalog row, or copy the image to the mirror",
+        )
+    has = ", ".join(sorted(image.archs)) or "none"
+    if needed <= image.archs:
+        return Finding(asked, f"it is for {has}", path="images")
+    return Finding.problem(
+        "image-wrong-arch",
+        "images",
+        asked,
+        found=f"it is for {has}: its pods would end with exec format error",
+        needed=archs,
+        remedy="choose a tag that has it, or copy the image to the mirror with all its platforms",
+    )
+
+
+def _unresolved(name: str) -> Finding:
+    return Finding.problem(
+        "image-not-pinned",
+        "images",
+        f"{name} is pinned by digest",
+        found="only the tag is known",
+        needed="a digest in stacks/images.lock.yaml, as the preset is for production",
+        remedy="run `beamline lock`",
+    )
+
+
+IMAGES: Check[dict[str, Image]] = Check(
+    id="images",
+    asks="the registries have the images for the nodes' processors",
+    source="OCI distribution specification; stacks/catalog",
+    rules=("image-missing", "image-wrong-arch", "image-not-pinned"),
+    look=_look,
+    judge=judge_images,
+    deadline_s=120.0,
+)

@@ -1,0 +1,148 @@
+"""Whether the quotas leave room for the stack: limit, what is used of it, what the stack adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from beamline.preflight.checks.applied import Applied, look_applied
+from beamline.preflight.checks.quota_needs import Need, quota_needs
+from beamline.preflight.findings import Check, Finding, Standing
+from beamline.preflight.google import NotFoundError, UnansweredError
+from beamline.preflight.rows import QuotaRow, quota_rows
+from beamline.preflight.target import Target
+from beamline.preflight.world import World
+
+__all__ = ["QUOTAS", "Room", "judge_quotas"]
+
+_UNLIMITED = -1
+_USAGE_WITHIN = timedelta(days=2)
+"""Cloud Monitoring samples the usage of a quota at least daily."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """A need, the limit and the usage; or why they are not known."""
+
+    need: Need
+    limit: float | None = None
+    usage: float = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """Quotas as Compute Engine lists them: name to limit and usage."""
+
+    region: Mapping[str, tuple[float, float]]
+    project: Mapping[str, tuple[float, float]]
+
+
+def _look(target: Target, world: World) -> list[Room]:
+    applied: Applied = look_applied(target, world)
+    region = world.google.call("compute", "regions.get", project=target.project, region=target.region)
+    project = world.google.call("compute", "projects.get", project=target.project)
+    listed = _Listed(_quotas(region["quotas"]), _quotas(project["quotas"]))
+    return [_room(target, world, need, listed) for need in quota_needs(target, applied)]
+
+
+def _quotas(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
+    return {row["metric"]: (float(row["limit"]), float(row.get("usage", 0))) for row in rows}
+
+
+def _room(target: Target, world: World, need: Need, listed: _Listed) -> Room:
+    quota = need.quota
+    if quota is None:
+        return Room(need, reason="beamline/preflight/quotas.yaml does not say which quota it uses")
+    if quota.metric:
+        try:
+            limit, usage = _family_limit(target, world, quota), _family_usage(target, world, quota)
+        except (NotFoundError, UnansweredError) as error:
+            return Room(need, reason=str(error))
+        return (
+            Room(need, limit, usage) if limit is not None else Room(need, reason=f"no limit is told for {quota.family}")
+        )
+    is_global = quota.scope == "global" or quota == quota_rows().all_gpus
+    found = (listed.project if is_global else listed.region).get(quota.name)
+    if found is None:
+        return Room(need, reason=f"Compute Engine lists no quota {quota.name} here")
+    return Room(need, *found)
+
+
+def _family_limit(target: Target, world: World, quota: QuotaRow) -> float | None:
+    """Return the limit of the most particular bucket that counts for region and family."""
+    name = (
+        f"projects/{target.project}/services/compute.googleapis.com/consumerQuotaMetrics/{quote(quota.metric, safe='')}"
+    )
+    answer = world.google.call(
+        "serviceusage", "services.consumerQuotaMetrics.get", version="v1beta1", name=name, view="FULL"
+    )
+    ours = {"region": target.region, quota.dimension: quota.family}
+    buckets = [
+        bucket
+        for limit in answer.get("consumerQuotaLimits", [])
+        for bucket in limit.get("quotaBuckets", [])
+        if all(ours.get(key) == value for key, value in bucket.get("dimensions", {}).items())
+    ]
+    best = max(buckets, key=lambda bucket: len(bucket.get("dimensions", {})), default=None)
+    return None if best is None else float(best["effectiveLimit"])
+
+
+def _family_usage(target: Target, world: World, quota: QuotaRow) -> float:
+    """Return the last usage that Cloud Monitoring has; a family that was never used has no record."""
+    metric = quota.metric.rpartition("/")[2]
+    now: datetime = world.now()
+    kind = f'metric.type = "compute.googleapis.com/quota/{metric}/usage"'
+    where = f'resource.labels.location = "{target.region}" AND metric.labels.{quota.dimension} = "{quota.family}"'
+    answer = world.google.call(
+        "monitoring",
+        "projects.timeSeries.list",
+        name=f"projects/{target.project}",
+        filter=f"{kind} AND {where}",
+        interval_startTime=(now - _USAGE_WITHIN).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        interval_endTime=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    )
+    series = answer.get("timeSeries", [])
+    return sum(float(row["points"][0]["value"].get("int64Value", 0)) for row in series if row.get("points"))
+
+
+def judge_quotas(target: Target, rooms: list[Room]) -> list[Finding]:
+    """Tell for each quota whether what is left of it is enough."""
+    return [_judged(target, room) for room in rooms]
+
+
+def _judged(target: Target, room: Room) -> Finding:
+    need, quota = room.need, room.need.quota
+    name = f"{quota.name or quota.metric.rpartition('/')[2].upper()}" if quota else "quota"
+    name += f" of {quota.family}" if quota and quota.family else ""
+    asked = f"{name} leaves {need.amount:,} for {need.what}"
+    if room.limit is None:
+        return Finding(asked, room.reason, standing=Standing.UNKNOWN, path=need.path,
+                       remedy="look at the project's quotas page for the region")  # fmt: skip
+    found = f"{room.usage:,.0f} of {room.limit:,.0f} used"
+    if room.limit == _UNLIMITED:
+        return Finding(asked, "no limit", path=need.path)
+    if room.usage + need.amount <= room.limit:
+        return Finding(asked, found, f"{need.amount:,}", path=need.path)
+    return Finding.problem(
+        "quota-exceeded",
+        need.path,
+        asked,
+        found=found,
+        needed=f"a limit of {room.usage + need.amount:,.0f} or more in {target.region}",
+        remedy="ask for more at https://console.cloud.google.com/iam-admin/quotas, or make the stack smaller; another "
+        "region has quotas of its own",
+    )
+
+
+QUOTAS: Check[list[Room]] = Check(
+    id="quotas",
+    asks="the quotas leave room for the stack",
+    source="Compute Engine docs, allocation quotas; beamline/preflight/quotas.yaml",
+    rules=("quota-exceeded",),
+    look=_look,
+    judge=judge_quotas,
+)

@@ -1,0 +1,255 @@
+"""Whether the reservation is there, is the project's to use, and has enough healthy hosts of the machine type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from beamline.preflight.checks.applied import look_applied
+from beamline.preflight.findings import Check, Finding
+from beamline.preflight.google import NotFoundError
+from beamline.preflight.target import Target
+from beamline.preflight.world import World
+
+__all__ = ["RESERVATION", "Part", "Reserved", "judge_reservation"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A block or sub-block. ``healthy`` is None where Google does not say how its hosts are."""
+
+    what: str
+    name: str
+    count: int = 0
+    in_use: int = 0
+    healthy: int | None = None
+    health: str = ""
+    exists: bool = True
+
+
+@dataclass(frozen=True)
+class Reserved:
+    """The reservation. ``zones`` are others that have one of the name; ``own`` nodes of the stack are in it already."""
+
+    exists: bool = True
+    status: str = "READY"
+    machine_type: str = ""
+    count: int = 0
+    in_use: int = 0
+    specific: bool = True
+    owner: str = ""
+    share_type: str = ""
+    shared_with: frozenset[str] = frozenset()
+    part: Part | None = None
+    zones: tuple[str, ...] = ()
+    own: int = 0
+
+
+def reservation_parts(text: str, project: str) -> tuple[str, str, str, str]:
+    """Return project, reservation, block and sub-block of a stack's setting; the last two may be empty."""
+    full = text if text.startswith("projects/") else f"projects/{project}/reservations/{text}"
+    owner, name, block, sub_block = [*full.split("/")[1::2], "", ""][:4]
+    return owner, name, block, sub_block
+
+
+def _look(target: Target, world: World) -> Reserved:
+    owner, name, block, sub_block = reservation_parts(str(target.spec.settings.reservation), target.project)
+    call = world.google.call
+    try:
+        found = call("compute", "reservations.get", project=owner, zone=target.zone, reservation=name)
+    except NotFoundError:
+        return Reserved(exists=False, owner=owner, zones=_zones(world, owner, name))
+    specific = found.get("specificReservation", {})
+    sharing = found.get("shareSettings", {})
+    return Reserved(
+        status=found.get("status", ""),
+        machine_type=specific.get("instanceProperties", {}).get("machineType", ""),
+        count=int(specific.get("count", 0)),
+        in_use=int(specific.get("inUseCount", 0)),
+        specific=bool(found.get("specificReservationRequired")),
+        owner=owner,
+        share_type=sharing.get("shareType", ""),
+        shared_with=frozenset(sharing.get("projectMap", {})),
+        part=_part(target, world, owner, name, block, sub_block) if block else None,
+        own=look_applied(target, world).accelerator_nodes,
+    )
+
+
+def _zones(world: World, owner: str, name: str) -> tuple[str, ...]:
+    pages = world.google.pages("compute", "reservations.aggregatedList", project=owner, filter=f'name = "{name}"')
+    items = [item for page in pages for item in page.get("items", {}).items()]
+    return tuple(sorted(scope.removeprefix("zones/") for scope, found in items if found.get("reservations")))
+
+
+def _part(target: Target, world: World, owner: str, name: str, block: str, sub_block: str) -> Part:
+    what, part = ("sub-block", sub_block) if sub_block else ("block", block)
+    place = {"project": owner, "zone": target.zone}
+    try:
+        if sub_block:
+            answer = world.google.call(
+                "compute",
+                "reservationSubBlocks.get",
+                **place,
+                parentName=f"reservations/{name}/reservationBlocks/{block}",
+                reservationSubBlock=sub_block,
+            )
+        else:
+            answer = world.google.call(
+                "compute", "reservationBlocks.get", **place, reservation=name, reservationBlock=block
+            )
+    except NotFoundError:
+        return Part(what, part, exists=False)
+    return _read_part(what, part, answer["resource"])
+
+
+def _read_part(what: str, name: str, found: Mapping[str, Any]) -> Part:
+    health = found.get("healthInfo", {})
+    healthy = health.get("healthyHostCount")
+    return Part(
+        what,
+        name,
+        count=int(found.get("count", 0)),
+        in_use=int(found.get("inUseCount", 0)),
+        healthy=None if healthy is None else int(healthy),
+        health=health.get("healthStatus", ""),
+    )
+
+
+def judge_reservation(target: Target, reserved: Reserved) -> list[Finding]:
+    """Tell everything that is wrong with the reservation, or that nothing is."""
+    name = str(target.spec.settings.reservation)
+    if not reserved.exists:
+        return [_missing(target, name, reserved)]
+    problems = [*_unusable(target, name, reserved), *_too_small(target, name, reserved)]
+    if problems:
+        return problems
+    part = reserved.part
+    free = f"{reserved.count - reserved.in_use} of {reserved.count} machines free"
+    if part:
+        healthy = f"{part.healthy} healthy" if part.healthy is not None else "health not told"
+        free = f"{part.what} {part.name}: {part.count - part.in_use} of {part.count} hosts free, {healthy}"
+    own = f"; {reserved.own} nodes of the stack are in it" if reserved.own else ""
+    return [Finding(_asked(name), free + own, f"{_nodes(target)} nodes", path="reservation")]
+
+
+def _asked(name: str) -> str:
+    return f"reservation {name} has room for the pool"
+
+
+def _nodes(target: Target) -> int:
+    return target.spec.preset.accelerator_pool.nodes
+
+
+def _problem(name: str, rule: str, *, found: str, needed: str, remedy: str) -> Finding:
+    return Finding.problem(rule, "reservation", _asked(name), found=found, needed=needed, remedy=remedy)
+
+
+def _missing(target: Target, name: str, reserved: Reserved) -> Finding:
+    if reserved.zones:
+        return _problem(
+            name,
+            "reservation-zone",
+            found=f"it is in {', '.join(reserved.zones)}, not in {target.zone}",
+            needed=f"a reservation in {target.zone}",
+            remedy="set zone, and region, to the reservation's",
+        )
+    return _problem(
+        name,
+        "reservation-missing",
+        found=f"project {reserved.owner} shows no reservation of this name in any zone",
+        needed="a reservation that is there, with its owner's project in its name if it is another's",
+        remedy="gcloud compute reservations list --project "
+        f"{reserved.owner} shows those there are; pulumi config set beamline:reservation NAME",
+    )
+
+
+def _unusable(target: Target, name: str, reserved: Reserved) -> Iterator[Finding]:
+    wanted = target.spec.preset.accelerator_pool.machine_type
+    if reserved.status and reserved.status != "READY":
+        yield _problem(
+            name,
+            "reservation-not-ready",
+            found=f"it is {reserved.status}",
+            needed="READY",
+            remedy="wait for it, or ask your account team",
+        )
+    if reserved.machine_type != wanted:
+        yield _problem(
+            name,
+            "reservation-machine-type",
+            found=f"it holds {reserved.machine_type or 'no machines of one type'}",
+            needed=wanted,
+            remedy="name a reservation of the pool's machine type",
+        )
+    if not reserved.specific:
+        yield _problem(
+            name,
+            "reservation-not-specific",
+            found="any machine of the project may take its capacity (specificReservationRequired is false)",
+            needed="a reservation that only machines use that name it",
+            remedy="make the reservation with --require-specific-reservation; it cannot be changed later",
+        )
+    shared = target.project in reserved.shared_with or reserved.share_type == "ORGANIZATION"
+    if reserved.owner != target.project and not shared:
+        yield _problem(
+            name,
+            "reservation-not-shared",
+            found=f"project {reserved.owner} shares it with {', '.join(sorted(reserved.shared_with)) or 'nobody'}",
+            needed=f"a reservation shared with {target.project}",
+            remedy="gcloud compute reservations update NAME --project "
+            f"{reserved.owner} --zone {target.zone} --add-share-with={target.project}",
+        )
+
+
+def _too_small(target: Target, name: str, reserved: Reserved) -> Iterator[Finding]:
+    part, nodes = reserved.part, _nodes(target)
+    if part and not part.exists:
+        yield _problem(
+            name,
+            f"reservation-{part.what}-missing",
+            found=f"the reservation has no {part.what} {part.name}",
+            needed=f"a {part.what} of the reservation",
+            remedy="gcloud compute reservations blocks list, and reservations sub-blocks list, show those there are",
+        )
+        return
+    count, in_use = (part.count, part.in_use) if part else (reserved.count, reserved.in_use)
+    free = count - in_use + reserved.own
+    if free < nodes:
+        yield _problem(
+            name,
+            "reservation-too-small",
+            found=f"{free} of {count} machines are free for the pool",
+            needed=f"{nodes} nodes",
+            remedy="make accelerator_pool.nodes smaller, free machines, or name another part of the reservation",
+        )
+    elif part and part.healthy is not None and part.healthy < nodes:
+        yield _problem(
+            name,
+            "reservation-unhealthy",
+            found=f"{part.healthy} of {part.count} hosts of {part.what} {part.name} are healthy ({part.health})",
+            needed=f"{nodes} healthy hosts",
+            remedy="make accelerator_pool.nodes smaller, name another sub-block, or report the hosts to Google",
+        )
+
+
+RESERVATION: Check[Reserved] = Check(
+    id="reservation",
+    asks="the reservation has room for the pool",
+    source="Compute Engine API, reservations.get, reservationSubBlocks.get; AI Hypercomputer docs, A4X Max",
+    rules=(
+        "reservation-missing",
+        "reservation-zone",
+        "reservation-not-ready",
+        "reservation-machine-type",
+        "reservation-not-specific",
+        "reservation-not-shared",
+        "reservation-block-missing",
+        "reservation-sub-block-missing",
+        "reservation-too-small",
+        "reservation-unhealthy",
+    ),
+    look=_look,
+    judge=judge_reservation,
+    applies=lambda target: target.spec.settings.reservation is not None,
+)

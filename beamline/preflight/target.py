@@ -1,0 +1,54 @@
+"""What is about to be created: the checked stack, and the resources its program registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from beamline.engine.graph import Graph, Resource
+from stacks import StackSpec
+from stacks.spec import ExistingCluster
+
+__all__ = ["Target"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The stack that is asked about."""
+
+    spec: StackSpec
+    graph: Graph
+
+    @property
+    def project(self) -> str:
+        """Google Cloud project id."""
+        return self.spec.settings.project
+
+    @property
+    def region(self) -> str:
+        """Region of network and cluster."""
+        return self.spec.settings.region
+
+    @property
+    def zone(self) -> str:
+        """Zone of all nodes."""
+        return self.spec.settings.zone
+
+    @property
+    def cluster_name(self) -> str:
+        """Name of the cluster, made by the stack or there already."""
+        cluster = self.spec.preset.cluster
+        return cluster.name if isinstance(cluster, ExistingCluster) else self.spec.prefix
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """Pulumi types of the resources with a provider, sorted."""
+        return tuple(sorted({resource.type for resource in self.resources() if ":" in resource.type}))
+
+    def resources(self, kind: str = "") -> Iterator[Resource]:
+        """Yield the resources that a provider makes, of one type if given."""
+        for resource in self.graph.resources:
+            provided = resource.custom and not resource.type.startswith("pulumi:")
+            if provided and kind in ("", resource.type):
+                yield resource
