@@ -24,7 +24,8 @@ ARROWS: dict[str, set[str]] = {
     "beamline.registry": {"stacks"},
     "beamline.preflight": {"stacks", "beamline.engine.graph", "beamline.engine.values", "beamline.registry"},
     "beamline.checks": {"stacks", "components", "policies", "beamline.engine", "beamline.crds"},
-    "beamline.sandbox": {"stacks", "beamline.toolchain", "beamline.crds"},
+    "beamline.recovery": {"stacks"},
+    "beamline.sandbox": {"stacks", "beamline.toolchain", "beamline.crds", "beamline.recovery"},
     "beamline.cli": {"stacks", "manifests", "policies", "beamline"},
     "bench": {"stacks", "manifests", "beamline"},
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from beamline.sandbox.home import DEFAULT_TIME_SCALE, sandbox_names
 from beamline.sandbox.inspection import ProcessStatus, Shell, Status, log_names, logs, shell, status
-from beamline.sandbox.lifecycle import DownResult, UpResult, down, refresh, up
+from beamline.sandbox.lifecycle import DownResult, UpResult, down, opened, refresh, up
 from beamline.sandbox.progress import Progress, Report, print_progress
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "down",
     "log_names",
     "logs",
+    "opened",
     "print_progress",
     "refresh",
     "sandbox_names",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from beamline.recovery import named
 from beamline.sandbox.home import Home
-from beamline.sandbox.pulumi_runs import Run, named
+from beamline.sandbox.pulumi_runs import Run
 from stacks.problems import Problem
 
 __all__ = ["error_problems", "unexpected"]

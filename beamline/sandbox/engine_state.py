@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import psutil
-
+from beamline.recovery.locks import read_lock
 from beamline.sandbox.home import Home
 from stacks.problems import EnvironmentProblem
 
@@ -35,10 +34,10 @@ def clear_stale_locks(home: Home) -> None:
     Raises EnvironmentProblem when one of them still works on the stack, started from the user's shell.
     """
     for path in (home.state / ".pulumi" / "locks").rglob("*.json"):
-        pid = json.loads(path.read_text(encoding="utf-8")).get("pid", 0)
-        if _is_pulumi(pid):
+        lock = read_lock(path)
+        if lock.is_running:
             raise EnvironmentProblem(
-                f"a pulumi command (process {pid}) is working on sandbox {home.name}; "
+                f"a pulumi command (process {lock.pid}) is working on sandbox {home.name}; "
                 "wait until it ends, or interrupt it"
             )
         path.unlink()
@@ -49,11 +48,3 @@ def _latest(home: Home) -> dict[str, Any]:
         latest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["checkpoint"].get("latest") or {}
         return latest
     return {}
-
-
-def _is_pulumi(pid: int) -> bool:
-    try:
-        process = psutil.Process(pid)
-        return "pulumi" in process.name() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False

@@ -10,11 +10,12 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from beamline import toolchain
+from beamline import recovery, toolchain
 from beamline.sandbox import components, control_plane, engine_state, project, pulumi_runs
 from beamline.sandbox.diagnosis import diagnose
 from beamline.sandbox.engine_problems import error_problems, unexpected
@@ -23,12 +24,12 @@ from beamline.sandbox.kubernetes_api import KubernetesApi
 from beamline.sandbox.leftovers import in_cloud, in_kubernetes
 from beamline.sandbox.processes import Started, alive, marked, stop
 from beamline.sandbox.progress import Progress, Report, silent
-from beamline.sandbox.recovery import bring_in_line
+from beamline.sandbox.recovery import bring_in_line, engine
 from beamline.sandbox.settling import settled
 from beamline.sandbox.standstill import Standstill
 from stacks.problems import EnvironmentProblem, Problem, ProblemsFound
 
-__all__ = ["DownResult", "UpResult", "down", "refresh", "up"]
+__all__ = ["DownResult", "UpResult", "down", "opened", "refresh", "up"]
 
 _SETTLE_S = 15.0
 """How long controllers may take to collect what a destroy orphaned."""
@@ -102,6 +103,18 @@ def up(
         clock.lap("apply")
         outputs = json.loads(_ask(home, "stack", "output", "--json", "--stack", name))
         return UpResult(name, run.changes, record.applied == inputs, outputs, warnings, clock.seconds)
+
+
+@contextmanager
+def opened(name: str, *, report: Report = silent) -> Iterator[recovery.Engine]:
+    """Give the Pulumi of a sandbox whose servers run, held against other commands.
+
+    Raises EnvironmentProblem when there is no such sandbox.
+    """
+    home = home_of(name)
+    with locked(home):
+        control_plane.ensure_running(home, _existing(home), _tools(), report)
+        yield engine(home)
 
 
 def refresh(name: str, *, report: Report = silent) -> None:
@@ -205,9 +218,7 @@ def _recover(home: Home, record: Record, report: Report) -> None:
     """Bring the state in line after an apply that did not succeed; nothing to do for a stack that is new."""
     if engine_state.resource_count(home) == 0 and not engine_state.interrupted(home):
         return
-    run = bring_in_line(home, KubernetesApi(home, record), record.name, report)
-    if run.code != 0:
-        raise ProblemsFound(error_problems(home, run, "refresh"))
+    bring_in_line(home, record.name, report)
 
 
 def _destroy(home: Home, record: Record, report: Report) -> tuple[int, bool]:
@@ -216,12 +227,13 @@ def _destroy(home: Home, record: Record, report: Report) -> tuple[int, bool]:
     if count == 0 and not in_cloud(home.ledger) and not any(control_plane.running(record).values()):
         return 0, False
     record = control_plane.ensure_running(home, record, _tools(), report)
+    in_line = bool(record.applied) and not engine_state.interrupted(home)
     replace(record, applied="").save(home)
     api = KubernetesApi(home, record)
     if engine_state.exists(home):
         engine_state.clear_stale_locks(home)
         stack = ("--stack", record.name)
-        if engine_state.interrupted(home):
+        if not in_line:
             _recover(home, record, report)
         _ask(home, "state", "unprotect", "--all", "--yes", *stack)
         run = pulumi_runs.run(

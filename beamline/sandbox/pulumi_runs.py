@@ -19,12 +19,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from beamline.recovery import named
 from beamline.sandbox.home import Home
 from beamline.sandbox.processes import MARKER
 from beamline.sandbox.progress import Progress, Report, silent
 from beamline.sandbox.project import environment
 
-__all__ = ["EngineError", "Run", "ask", "named", "run"]
+__all__ = ["EngineError", "Run", "ask", "run"]
 
 _POLL_S = 0.2
 _INTERRUPT_LIMIT_S = 60.0
@@ -239,9 +240,3 @@ class _Follower:
 
 def _plain(text: str) -> str:
     return _ANSI.sub("", text).strip()
-
-
-def named(urn: str) -> str:
-    """Return ``Deployment vllm`` for ``urn:pulumi:g4::beamline::...$kubernetes:apps/v1:Deployment::vllm``."""
-    kind, _, name = urn.rpartition("::")
-    return f"{kind.rpartition('$')[2].rpartition(':')[2]} {name}"

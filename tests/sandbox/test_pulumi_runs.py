@@ -11,7 +11,7 @@ import pytest
 
 from beamline.sandbox.engine_problems import error_problems, unexpected
 from beamline.sandbox.home import Home, home_of
-from beamline.sandbox.pulumi_runs import EngineError, Run, named, run
+from beamline.sandbox.pulumi_runs import EngineError, Run, run
 from tests.toolchain.machines import executable
 
 _URN = "urn:pulumi:g4::beamline::beamline:serving:Llmd$kubernetes:apps/v1:Deployment::vllm"
@@ -130,15 +130,3 @@ def test_an_interrupted_command_interrupts_its_engine_and_waits_for_it(home: Hom
     with pytest.raises(KeyboardInterrupt):
         run(home, "apply", "up", keep_waiting=interrupt)
     assert done.exists()
-
-
-@pytest.mark.parametrize(
-    ("urn", "want"),
-    [
-        (_URN, "Deployment vllm"),
-        (_STACK, "Stack beamline-g4"),
-        ("urn:pulumi:g4::beamline::gcp:container/nodePool:NodePool::pool", "NodePool pool"),
-    ],
-)
-def test_urns_are_named_as_people_name_resources(urn: str, want: str) -> None:
-    assert named(urn) == want
