@@ -18,7 +18,7 @@ from beamline.cli.selection import stack_name
 from beamline.recovery import Case, Engine, Recovery, look, mend, own_engine
 from stacks import Problem, to_text
 
-__all__ = ["recover"]
+__all__ = ["nobody_can_be_asked", "recover"]
 
 StackArgument = Annotated[
     str,
@@ -45,7 +45,7 @@ def recover(
     Looks for pending operations, locks and half-done releases, says what it will do about each, and asks. Deletes
     nothing in the cloud. Needs pulumi on PATH and your login.
     """
-    if not (dry_run or yes) and (as_json or not sys.stdin.isatty()):
+    if not (dry_run or yes) and (as_json or nobody_can_be_asked()):
         raise typer.BadParameter("nobody can be asked here; say --yes, or --dry-run", param_hint="--yes")
     name = stack_name(stack)
     with problems_as_result(as_json=as_json), _engine(name, sandbox=sandbox) as engine:
@@ -62,6 +62,11 @@ def recover(
     if recovery is None and case.findings:
         raise typer.Exit(Ending.PROBLEMS)
     end_with(problems)
+
+
+def nobody_can_be_asked() -> bool:
+    """Tell whether stdin is no terminal."""
+    return sys.stdin is None or not sys.stdin.isatty()
 
 
 @contextmanager

@@ -130,7 +130,7 @@ def is_secret(value: Any) -> bool:
         return _SECRET_MARK in value or any(is_secret(each) for each in value.values())
     if isinstance(value, list):
         return any(is_secret(each) for each in value)
-    return value == _HIDDEN
+    return bool(value == _HIDDEN)
 
 
 def _needs(resource: Resource) -> Iterator[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
-    "CHECK", "DOWN", "FORK", "LOCK", "LOGS", "PLAN", "PREFLIGHT", "PRESET", "PRESETS", "PROBLEMS", "RENDER", "SHELL",
-    "STATUS", "UP",
+    "CHECK", "DOWN", "FORK", "LOCK", "LOGS", "PLAN", "PREFLIGHT", "PRESET", "PRESETS", "PROBLEMS", "RECOVER", "RENDER",
+    "SHELL", "STATUS", "UP",
 ]  # fmt: skip
 
 TEXT = {"type": "string"}
@@ -153,3 +153,10 @@ SHELL = _object(command=TEXTS, folder=TEXT, environment={"type": "object", "addi
 LOGS = {
     "oneOf": [_object(log={"type": "null"}, logs=TEXTS), _object(log=TEXT, lines=TEXTS)],
 }
+RECOVER = _object(
+    stack=TEXT,
+    findings=_list(_object(subject=TEXT, found=TEXT, will=TEXT, by_hand=TEXT)),
+    changed=_TRUTH,
+    done=_list(_object(subject=TEXT, did=TEXT)),
+    problems=_PROBLEMS,
+)

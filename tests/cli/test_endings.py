@@ -31,6 +31,7 @@ CODES: dict[str, tuple[list[str], int]] = {
     "an unknown option": (["plan", "g4", "--jsn"], 2),
     "a missing argument": (["plan"], 2),
     "a missing option": (["render", "g4"], 2),
+    "a question that nobody can answer": (["recover", "g4"], 2),
     "an assignment without a value": (["plan", "g4", "--set", "zone"], 2),
 }
 
