@@ -15,10 +15,13 @@ from beamline.recovery.locks import held, locks_in_message
 from stacks.problems import EnvironmentProblem, Problem, ProblemsFound
 from stacks.yaml_files import read_yaml
 
-__all__ = ["Engine", "RefusedError", "own_engine"]
+__all__ = ["NO_KEY", "Engine", "RefusedError", "as_problem", "own_engine"]
 
 _ANSI = re.compile(r"<\{%[^%]*%\}>|\x1b\[[0-9;]*m")
-_NO_LOGIN = ("PULUMI_ACCESS_TOKEN must be set", "not logged in", "problem logging in", "unable to open bucket")
+NO_KEY = "state-secrets"
+"""Rule of the problem that the stack's secrets cannot be read."""
+
+_NO_LOGIN = ("PULUMI_ACCESS_TOKEN must be set", "not logged in", "problem logging in", "unable to open")
 _NO_KEY = ("incorrect passphrase", "passphrase must be set", "secrets manager", "decrypt")
 _BUSY = ("currently locked by", "Another update is currently in progress", "[409] Conflict")
 
@@ -61,7 +64,7 @@ class Engine:
         try:
             return self.ask(*arguments, "--stack", stack)
         except RefusedError as refusal:
-            raise _as_problem(str(refusal), stack, arguments[:2]) from refusal
+            raise as_problem(str(refusal), stack, arguments[:2]) from refusal
 
     def backend(self) -> str:
         """Return the address of the backend that is logged in to. Raises EnvironmentProblem where there is none."""
@@ -92,7 +95,8 @@ def own_engine(folder: Path) -> Engine:
     return Engine(Path(found), folder, {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"})
 
 
-def _as_problem(said: str, stack: str, command: Sequence[str]) -> Exception:
+def as_problem(said: str, stack: str, command: Sequence[str]) -> EnvironmentProblem | ProblemsFound:
+    """Return what Pulumi said as what the user has to do about it."""
     if any(words in said for words in _NO_LOGIN):
         return EnvironmentProblem(f"no Pulumi backend can be reached: {said}; `pulumi login` chooses one")
     if locks := locks_in_message(said):
@@ -107,7 +111,7 @@ def _as_problem(said: str, stack: str, command: Sequence[str]) -> Exception:
             f"wait until it ends; if it was killed, `pulumi cancel --yes --stack {stack}` and repeat",
         )
     elif any(words in said for words in _NO_KEY):
-        rule = "state-secrets"
+        rule = NO_KEY
         remedy = "give Pulumi the key of this stack's secrets, such as PULUMI_CONFIG_PASSPHRASE, and repeat"
     return ProblemsFound(
         [Problem(rule=rule, path=f"pulumi {' '.join(command)}", value=stack, why=why, remedy=remedy, source="Pulumi")]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from beamline.recovery.engine import Engine, RefusedError
+from beamline.recovery.engine import NO_KEY, Engine, RefusedError, as_problem
 from beamline.recovery.findings import Finding, Lookup, examine, hand_work, is_release, lookups, named, planned, targets
 from beamline.recovery.identities import identify
 from beamline.recovery.locks import Lock, held, locks_in_files
@@ -118,7 +118,10 @@ def _planned(engine: Engine, stack: str, state: State) -> tuple[list[Lookup], li
         return [], []
     try:
         return planned(engine.ask("preview", "--json", "--stack", stack), state), []
-    except (RefusedError, ValueError):
+    except (RefusedError, ValueError) as error:
+        problem = as_problem(str(error), stack, ("preview",))
+        if isinstance(problem, ProblemsFound) and problem.problems[0].rule == NO_KEY:
+            raise problem from error  # nothing can be done without
         why = "the program cannot be previewed, so what a provider had begun when it died alone was not looked for"
         remedy = f"`pulumi preview --stack {stack}` says why; mend that and repeat"
         return [], [Problem(rule="not-looked-at", path=stack, why=why, remedy=remedy, severity="warning")]

@@ -14,9 +14,9 @@ from tests.faults.killing import Killed, kill_in
 from tests.faults.schedule import Kill, Work
 from tests.faults.stack import Stack
 
-__all__ = ["Survived", "survive"]
+__all__ = ["UP", "Survived", "compared", "recovered", "survive"]
 
-_UP = ("up", "--yes", "--skip-preview")
+UP = ("up", "--yes", "--skip-preview")
 _DOWN = ("destroy", "--yes", "--skip-preview")
 _ATTEMPTS = 4
 """How often a kill may miss, because the operation had ended or there were too few."""
@@ -57,10 +57,10 @@ def survive(stack: Stack, kills: Sequence[Kill], report: Callable[[str], None]) 
             turn += 1
         stack.configure(_CHANGES[turn % len(_CHANGES)])
         _set_stage(stack, kill)
-        command = _DOWN if kill.work is Work.DELETE else _UP
+        command = _DOWN if kill.work is Work.DELETE else UP
         killed = _killed(stack, kill, command)
         report(f"kill {kill.number}: {kill.victim} in {killed.operation}")
-        found, did = _recovered(stack)
+        found, did = recovered(stack)
         converged, said = _again(stack, command)
         agreed = compared(stack)
         yield Survived(kill, stack.preset, killed, found, did, converged, agreed, "" if converged else said)
@@ -78,7 +78,7 @@ def _set_stage(stack: Stack, kill: Kill) -> None:
     if kill.work is Work.CREATE and not is_empty:
         _must(stack, *_DOWN)
     if kill.work is not Work.CREATE and is_empty:
-        _must(stack, *_UP)
+        _must(stack, *UP)
 
 
 def _must(stack: Stack, *arguments: str) -> None:
@@ -93,7 +93,7 @@ def _killed(stack: Stack, kill: Kill, command: Sequence[str]) -> Killed:
         killed = kill_in(stack, kill, begin, *command)
         if killed is not None:
             return killed
-        _recovered(stack)
+        recovered(stack)
         _set_again(stack, kill)
         begin //= 2
     raise AssertionError(f"kill {kill.number} ({kill.victim} in {kill.work}) hit nothing in {_ATTEMPTS} attempts")
@@ -104,10 +104,10 @@ def _set_again(stack: Stack, kill: Kill) -> None:
     if kill.work is Work.CREATE:
         _must(stack, *_DOWN)
     elif kill.work is Work.DELETE:
-        _must(stack, *_UP)
+        _must(stack, *UP)
     else:
         stack.configure(_CHANGES[0])
-        _must(stack, *_UP)
+        _must(stack, *UP)
         stack.configure(_CHANGES[1])
 
 
@@ -120,7 +120,7 @@ def _operations(stack: Stack, kill: Kill) -> int:
     return {"gcp:": 12, "kubernetes:": 15}.get(package, count * 2 // 3)
 
 
-def _recovered(stack: Stack) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def recovered(stack: Stack) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Run ``beamline recover`` as its user does."""
     ran = run("recover", stack.name, "--sandbox", "--yes", "--json")
     assert ran.code == 0, ran.stdout + ran.stderr
@@ -138,5 +138,5 @@ def _again(stack: Stack, command: Sequence[str]) -> tuple[bool, str]:
         return False, ran.output
     if command is _DOWN:
         return in_state(stack.state()) == [], ran.output
-    ran = stack.pulumi(*_UP, "--expect-no-changes")
+    ran = stack.pulumi(*UP, "--expect-no-changes")
     return ran.code == 0, ran.output
