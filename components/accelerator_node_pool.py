@@ -2,7 +2,9 @@
 
 Decisions, and why:
 
-- A fixed number of nodes in one zone. No autoscaler adds a node that costs tens of dollars an hour.
+- A fixed number of nodes in one zone. No autoscaler adds a node that costs tens of dollars an hour. Flex-start is the
+  exception, because GKE allows it no other way: no node at first, one for each that pods ask for as Google has capacity, and
+  no repair, since a node that is made anew would wait in the queue again.
 - The driver is GKE's (``LATEST`` of the node version) and so is the device plugin; a second one would advertise each
   GPU twice. The driver setting cannot change in place.
 - The taint is declared although GKE sets it: GKE leaves it out when a cluster has nothing but GPU pools, and never adds
@@ -32,11 +34,12 @@ from pulumi_gcp import compute, container, organizations, projects
 
 from components.node_config import node_config, taints
 
-__all__ = ["AcceleratorNodePool", "AcceleratorNodePoolArgs", "WorkloadPolicy"]
+__all__ = ["AcceleratorNodePool", "AcceleratorNodePoolArgs", "FlexStart", "WorkloadPolicy"]
 
 
 _SERVICE_AGENT = "serviceAccount:service-{number}@container-engine-robot.iam.gserviceaccount.com"
 """GKE's own identity in a project, by the project's number."""
+_NO_RESERVATION = {"consume_reservation_type": "NO_RESERVATION"}
 
 
 class WorkloadPolicy(TypedDict):
@@ -48,8 +51,15 @@ class WorkloadPolicy(TypedDict):
     """What they form, for example 1x72: one NVLink domain of 72 GPUs."""
 
 
+class FlexStart(TypedDict):
+    """Nodes that come when pods ask for them and Google has capacity."""
+
+    max_run_duration_s: int
+    """Seconds after which a node is taken away, at most 604800 (seven days)."""
+
+
 class AcceleratorNodePoolArgs(TypedDict):
-    """A fixed number of nodes of one accelerator machine type."""
+    """Nodes of one accelerator machine type."""
 
     prefix: str
     """Start of the pool's name."""
@@ -86,7 +96,7 @@ class AcceleratorNodePoolArgs(TypedDict):
     accelerator_network_profile: NotRequired[str]
     """Networks that GKE makes between the accelerators, for example auto; left out, none."""
     nodes: int
-    """Number of nodes."""
+    """Number of nodes; with flex-start the most there will be."""
     boot_disk_type: str
     """A disk type the machine type can boot from."""
     boot_disk_gb: int
@@ -97,8 +107,12 @@ class AcceleratorNodePoolArgs(TypedDict):
     """Decides how many pod addresses a node takes."""
     spot: bool
     """Preemptible capacity."""
+    flex_start: NotRequired[FlexStart]
+    """Nodes from none up, as capacity comes; left out, all of them at once."""
     reservation: NotRequired[str]
     """Name of the reservation the nodes come from."""
+    auto_repair: bool
+    """Whether GKE makes an unhealthy node anew; flex-start allows none."""
     image_streaming: bool
     """Start containers before their image is complete (Artifact Registry only)."""
     node_budget_s: int
@@ -124,9 +138,9 @@ class AcceleratorNodePool(pulumi.ComponentResource):
             node_locations=[args["zone"]],
             cluster=args["cluster"],
             version=args["version"],
-            node_count=args["nodes"],
+            **_size(args),
             max_pods_per_node=args["max_pods_per_node"],
-            management={"auto_repair": True, "auto_upgrade": True},
+            management={"auto_repair": args["auto_repair"], "auto_upgrade": True},
             upgrade_settings={"strategy": "SURGE", "max_surge": 0, "max_unavailable": 1},
             network_config=_network_config(args),
             placement_policy=self._placement(name, args),
@@ -185,6 +199,12 @@ class AcceleratorNodePool(pulumi.ComponentResource):
         ]
 
 
+def _size(args: AcceleratorNodePoolArgs) -> dict[str, Any]:
+    if "flex_start" not in args:
+        return {"node_count": args["nodes"]}
+    return {"autoscaling": {"total_min_node_count": 0, "total_max_node_count": args["nodes"], "location_policy": "ANY"}}
+
+
 def _network_config(args: AcceleratorNodePoolArgs) -> dict[str, Any]:
     profile = args.get("accelerator_network_profile")
     return {"enable_private_nodes": True, **({"accelerator_network_profile": profile} if profile else {})}
@@ -224,6 +244,13 @@ def _capacity(args: AcceleratorNodePoolArgs) -> dict[str, Any]:
                 "values": [reservation],
             }
         }
+    flex_start = args.get("flex_start")
+    if flex_start:
+        return {
+            "flex_start": True,
+            "max_run_duration": f"{flex_start['max_run_duration_s']}s",
+            "reservation_affinity": _NO_RESERVATION,
+        }
     if args["spot"]:
-        return {"spot": True, "reservation_affinity": {"consume_reservation_type": "NO_RESERVATION"}}
+        return {"spot": True, "reservation_affinity": _NO_RESERVATION}
     return {}

@@ -20,7 +20,7 @@ from manifests import HelmRelease, KubernetesObject, token_secrets
 from stacks import StackSpec
 from stacks.spec import ExistingCluster as ExistingClusterPlan
 from stacks.spec import ExistingNetwork as ExistingNetworkPlan
-from stacks.spec import ManagedPrometheus, NewCluster, NewNetwork, Spot
+from stacks.spec import FlexStart, ManagedPrometheus, NewCluster, NewNetwork, Spot
 
 __all__ = [
     "accelerator_pool_args",
@@ -150,8 +150,11 @@ def accelerator_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -
         "spot": isinstance(pool.provisioning, Spot),
         "image_streaming": artifact_registry(spec.settings.mirror) is not None,
         "node_budget_s": spec.derived.node_budget_s,
+        "auto_repair": spec.derived.auto_repair,
         "protected": spec.preset.production,
     }
+    if isinstance(pool.provisioning, FlexStart):
+        args["flex_start"] = {"max_run_duration_s": pool.provisioning.max_run_duration_s}
     if spec.settings.reservation:
         args["reservation"] = spec.settings.reservation
     if row.fabric.network_profile:

@@ -80,7 +80,7 @@ def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]
     names += [f"kv-cache:{cache.dtype}"] if cache.dtype != "auto" else []
     names += [f"kv-offload:{cache.offload.kind}"] if cache.offload.kind != "none" else []
     names += [f"speculation:{serving.speculation.drafter}"] if serving.speculation else []
-    names += [f"provisioning:{provisioning.kind}"] if provisioning.kind == "spot" else []
+    names += [f"provisioning:{provisioning.kind}"] if provisioning.kind in ("spot", "flex_start") else []
     return names
 
 

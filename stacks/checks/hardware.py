@@ -8,6 +8,7 @@ from stacks.checks.candidate import Candidate
 from stacks.cloud import PLACEHOLDER_RESERVATION
 from stacks.problems import Problem, touches
 from stacks.rows import GkeSupport, HardwareRow, LlmdRelease
+from stacks.spec import FlexStart
 from stacks.versions import minor, numbers, older
 from stacks.wording import some
 
@@ -15,6 +16,9 @@ __all__ = ["CHECKS"]
 
 _BLOCK = "/reservationBlocks/"
 _SUB_BLOCK = "/reservationSubBlocks/"
+_FLEX_START_FROM = "1.32.2-gke.1652000"
+_FLEX_START_DOCS = "GKE docs, flex-start provisioning: requirements, at most seven days, no certain start"
+_FLEX_START_RULES = "Cluster Toolkit v1.95.0, flex-start preconditions of its GKE node pool"
 
 
 def ssd_count(c: Candidate) -> Iterator[Problem]:
@@ -56,6 +60,56 @@ def provisioning(c: Candidate) -> Iterator[Problem]:
             if only_reserved
             else "choose an allowed kind",
             source=row.gke.source,
+        )
+
+
+def flex_start(c: Candidate) -> Iterator[Problem]:
+    """Flex-start nodes come when there is capacity, are not repaired, and go after days."""
+    pool, path = c.preset.accelerator_pool, "accelerator_pool.provisioning.kind"
+    if not isinstance(pool.provisioning, FlexStart) or "flex_start" not in c.rows.hardware.gke.provisioning:
+        return  # another kind, or one that is refused anyway
+    if older(c.preset.cluster.version, _FLEX_START_FROM):
+        yield Problem(
+            rule="flex-start-version",
+            path="cluster.version",
+            value=c.preset.cluster.version,
+            why=f"GKE has flex-start for GPU nodes from {_FLEX_START_FROM} on",
+            allowed=f">= {_FLEX_START_FROM}",
+            remedy="raise cluster.version, or choose another kind of provisioning",
+            source=_FLEX_START_DOCS,
+        )
+    if pool.auto_repair:
+        yield Problem(
+            rule="flex-start-repair",
+            path="accelerator_pool.auto_repair",
+            value=True,
+            why="GKE refuses automatic repair of flex-start nodes: a new one would have to wait for capacity again",
+            allowed="false, or null",
+            remedy="leave the key out",
+            source=_FLEX_START_RULES,
+        )
+    if c.preset.serving.wait == "ready":
+        yield Problem(
+            rule="flex-start-wait",
+            path="serving.wait",
+            value="ready",
+            why="the pool starts with no node and Google says nothing about how long capacity takes, minutes or days: "
+            "no deadline for a ready workload would be true, and the run would fail on one",
+            allowed="accepted",
+            remedy="set serving.wait to accepted, and look at the pods when there are nodes",
+            source=_FLEX_START_DOCS,
+        )
+    if c.preset.production:
+        yield Problem(
+            rule="flex-start-ends",
+            path=path,
+            value=pool.provisioning.kind,
+            why=f"each node is taken away {pool.provisioning.max_run_duration_s} s after it came, and another waits "
+            "for capacity: a production service stands still meanwhile",
+            allowed="on_demand or reservation, where the service must not stop",
+            remedy="use another kind of provisioning, or set production to false",
+            source=_FLEX_START_DOCS,
+            severity="warning",
         )
 
 
@@ -195,4 +249,4 @@ def zone_in_region(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (ssd_count, provisioning, reservation, reservation_owner, pool_size, gke_version, zone_in_region)
+CHECKS = (ssd_count, provisioning, flex_start, reservation, reservation_owner, pool_size, gke_version, zone_in_region)

@@ -14,6 +14,7 @@ __all__ = [
     "ClusterNetwork",
     "ExistingCluster",
     "ExistingNetwork",
+    "FlexStart",
     "NewCluster",
     "NewNetwork",
     "OnDemand",
@@ -98,6 +99,15 @@ class Spot(Strict):
     kind: Literal["spot"]
 
 
+class FlexStart(Strict):
+    """Capacity that Google gives when it has some: nodes come when pods ask for them, and stay for days at most."""
+
+    kind: Literal["flex_start"]
+    max_run_duration_s: Annotated[int, Field(ge=600, le=604_800)] = Field(
+        default=604_800, description="Each node is taken away this long after it came; at most seven days."
+    )
+
+
 class Reservation(Strict):
     """Capacity from the reservation that the stack file names."""
 
@@ -108,9 +118,13 @@ class AcceleratorPool(Strict):
     """The GPU nodes."""
 
     machine_type: Text = Field(description="A row of stacks/catalog/hardware.")
-    nodes: Nodes
+    nodes: Annotated[Nodes, Field(description="With provisioning.kind flex_start the most there will be, from none.")]
     local_ssd_count: Annotated[int, Field(ge=0, le=1000)] | None = Field(
         default=None, description="Null: the machine type's own count."
     )
     boot_disk_gb: Annotated[int, Field(ge=100, le=BOOT_DISK_LIMIT_GB)]
-    provisioning: Annotated[OnDemand | Spot | Reservation, Field(discriminator="kind")]
+    provisioning: Annotated[OnDemand | Spot | FlexStart | Reservation, Field(discriminator="kind")]
+    auto_repair: bool | None = Field(
+        default=None,
+        description="Whether GKE makes an unhealthy node anew; null: yes, unless provisioning.kind is flex_start.",
+    )

@@ -252,7 +252,26 @@ METAL: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Bare metal with an NVLink domain. Its cluster stands in the place of the one above: a sandbox has room for one."""
 
-SAMPLES = {**GOOD, **METAL}
+FLEX_START = {
+    "flex-start": (
+        POOL,
+        {
+            **{key: value for key, value in GOOD["gpus"][1].items() if key != "nodeCount"},
+            "name": "beam-flex",
+            "autoscaling": {"totalMinNodeCount": 0, "totalMaxNodeCount": 2, "locationPolicy": "ANY"},
+            "management": {"autoRepair": False, "autoUpgrade": True},
+            "nodeConfig": {
+                **GOOD["gpus"][1]["nodeConfig"],
+                "flexStart": True,
+                "maxRunDuration": "604800s",
+                "reservationAffinity": {"consumeReservationType": "NO_RESERVATION"},
+            },
+        },
+    )
+}
+"""GPU nodes that come when there is capacity."""
+
+SAMPLES = {**GOOD, **METAL, **FLEX_START}
 
 
 def token(name: str) -> str:

@@ -123,6 +123,14 @@ def test_spot_is_a_label_and_no_taint(cloud: Operations, api: FakeApi) -> None:
     assert nodes(api, "beam-system")[0]["spec"]["taints"] == []
 
 
+def test_a_flex_start_pool_starts_from_none(cloud: Operations, api: FakeApi) -> None:
+    """No autoscaler is simulated, so that no node comes either."""
+    build(cloud, *upto("gpus"))
+    record = cloud.create(POOL, inputs("flex-start"))
+    assert nodes(api, "beam-flex") == []
+    assert record.outputs["nodeCount"] == 0
+
+
 def test_without_a_driver_the_pool_is_done_when_its_nodes_are_up(cloud: Operations, api: FakeApi) -> None:
     """INSTALLATION_DISABLED: somebody else installs the driver, so GKE does not wait for GPUs."""
     build(cloud, *upto("gpus"))

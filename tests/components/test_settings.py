@@ -49,6 +49,38 @@ CAPACITY: dict[str, tuple[dict[str, Any], bool | None, dict[str, Any] | None]] =
 }
 
 
+def test_flex_start_is_a_pool_from_none() -> None:
+    """What GKE insists on: no fixed size, no repair, no reservation; a day is a day."""
+    overrides = {
+        "accelerator_pool": {"nodes": 2, "provisioning": {"kind": "flex_start", "max_run_duration_s": 86_400}},
+        "serving": {"wait": "accepted", "shape": {"replicas": 2}},
+    }
+    accepted = ["provisioning:flex_start", "replicas:many"]
+    pool = named(plan("small-l4", overrides=overrides, accept_unverified=accepted), f"{STACK}-accelerator-pool").inputs
+    config = pool["nodeConfig"]
+    assert isinstance(config, dict)
+    assert "nodeCount" not in pool
+    assert pool["autoscaling"] == {"totalMinNodeCount": 0, "totalMaxNodeCount": 2, "locationPolicy": "ANY"}
+    assert pool["management"] == {"autoRepair": False, "autoUpgrade": True}
+    assert {key: config.get(key) for key in ("flexStart", "maxRunDuration", "reservationAffinity", "spot")} == {
+        "flexStart": True,
+        "maxRunDuration": "86400s",
+        "reservationAffinity": {"consumeReservationType": "NO_RESERVATION"},
+        "spot": None,
+    }
+
+
+def test_nodes_are_repaired_unless_told_otherwise() -> None:
+    """One operator found that a repair of bare metal silently changes its image: the choice is the preset's."""
+    pools = [
+        named(plan("g4-llmd", overrides={"accelerator_pool": {"auto_repair": wanted}}), f"{STACK}-accelerator-pool")
+        for wanted in (None, True, False)
+    ]
+    assert [pool.inputs["management"] for pool in pools] == [
+        {"autoRepair": repaired, "autoUpgrade": True} for repaired in (True, True, False)
+    ]
+
+
 @pytest.mark.parametrize("case", CAPACITY)
 def test_capacity(case: str) -> None:
     """Spot nodes never eat a reservation, and a reservation is named."""

@@ -216,6 +216,7 @@ def test_every_feature_has_a_key_that_chose_it() -> None:
     for name in {feature for expected in EXPECTED.values() for feature in expected} | {
         "speculation:dflash2",
         "provisioning:spot",
+        "provisioning:flex_start",
     }:
         assert unaccepted([Feature(name, "unverified", "", "", "-")], [], WHERE, refused={"nothing"})
 

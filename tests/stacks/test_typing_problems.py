@@ -189,7 +189,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Said]]] = {
                 "wrong-kind",
                 "accelerator_pool.provisioning.kind",
                 "this section is chosen by its kind; that kind does not exist; did you mean 'spot'?",
-                "on_demand, reservation, spot",
+                "flex_start, on_demand, reservation, spot",
                 "write 'spot'",
             )
         ],
@@ -201,7 +201,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Said]]] = {
                 "wrong-kind",
                 "accelerator_pool.provisioning.kind",
                 "this section is chosen by its kind",
-                "on_demand, reservation, spot",
+                "flex_start, on_demand, reservation, spot",
                 "set kind to one of the allowed words",
             )
         ],
@@ -213,7 +213,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Said]]] = {
                 "wrong-kind",
                 "accelerator_pool.provisioning.kind",
                 "this section is chosen by its kind; that kind does not exist",
-                "on_demand, reservation, spot",
+                "flex_start, on_demand, reservation, spot",
                 "set kind to one of the allowed words",
             )
         ],

@@ -180,6 +180,8 @@ def labels(template: NodeTemplate, name: str, zone: str) -> dict[str, str]:
     }
     if provisioning != "standard":
         found[f"cloud.google.com/gke-{provisioning}"] = "true"
+    if config.get("flexStart"):
+        found["cloud.google.com/gke-flex-start"] = "true"
     if made.gpus:
         found["cloud.google.com/gke-accelerator"] = made.family.gpu
         driver = _driver(config)

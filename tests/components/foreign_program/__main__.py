@@ -64,6 +64,7 @@ pool = AcceleratorNodePool(
         "local_ssd_count": 1,
         "max_pods_per_node": 32,
         "spot": False,
+        "auto_repair": True,
         "image_streaming": False,
         "node_budget_s": 1200,
         "protected": False,

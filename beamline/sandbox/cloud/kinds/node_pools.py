@@ -18,6 +18,7 @@ from beamline.sandbox.cloud.kinds.clusters import (
     zone_failures,
 )
 from beamline.sandbox.cloud.kinds.compute import CLUSTER
+from beamline.sandbox.cloud.kinds.dynamic_workloads import dynamic_workload_problems
 from beamline.sandbox.cloud.kinds.fabrics import check_fabric, fabric_problems
 from beamline.sandbox.cloud.kinds.identities import check_account
 from beamline.sandbox.cloud.kinds.node_configs import DEFAULT_MACHINE, floor_problem, node_config_problems
@@ -79,6 +80,7 @@ class NodePool(Kind):
         ):
             yield Failure("version", reason)
         yield from size_problems(inputs)
+        yield from dynamic_workload_problems(inputs)
         yield from fabric_problems(inputs)
         zones = cluster_zones(inputs, location)
         for failure in node_config_problems(
