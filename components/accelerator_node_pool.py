@@ -3,14 +3,15 @@
 Decisions, and why:
 
 - A fixed number of nodes in one zone. No autoscaler adds a node that costs tens of dollars an hour. Flex-start is the
-  exception, because GKE allows it no other way: no node at first, one for each that pods ask for as Google has capacity, and
-  no repair, since a node that is made anew would wait in the queue again.
+  exception, because GKE allows it no other way: no node at first, one for each that pods ask for as Google has
+  capacity, and no repair, since a node that is made anew would wait in the queue again.
 - The driver is GKE's (``LATEST`` of the node version) and so is the device plugin; a second one would advertise each
   GPU twice. The driver setting cannot change in place.
 - The taint is declared although GKE sets it: GKE leaves it out when a cluster has nothing but GPU pools, and never adds
   it later.
-- Local SSD backs ephemeral storage, with the machine type's own count written out: left out, some machine types attach
-  none. Weights are kept there, once per node.
+- Local SSD backs ephemeral storage, or is raw block for a file system of weights and KV tiers alone, which then cannot
+  fill the disk that the kubelet watches. The machine type's own count is written out: left out, some attach none, and
+  neither mode nor count can change in place.
 - An upgrade takes a node away before it brings a new one (no surge): a spare accelerator node hardly ever exists.
 - Image streaming is on only for images in Artifact Registry, because it does nothing for others.
 - Machines that share an NVLink domain are placed by a workload policy, which belongs to the pool: it cannot change in
@@ -39,6 +40,7 @@ __all__ = ["AcceleratorNodePool", "AcceleratorNodePoolArgs", "FlexStart", "Workl
 
 _SERVICE_AGENT = "serviceAccount:service-{number}@container-engine-robot.iam.gserviceaccount.com"
 """GKE's own identity in a project, by the project's number."""
+_LOCAL_SSD = {"ephemeral": "ephemeral_storage_local_ssd_config", "raw_block": "local_nvme_ssd_block_config"}
 _NO_RESERVATION = {"consume_reservation_type": "NO_RESERVATION"}
 
 
@@ -102,7 +104,9 @@ class AcceleratorNodePoolArgs(TypedDict):
     boot_disk_gb: int
     """Size of the boot disk in GB."""
     local_ssd_count: int
-    """Local SSDs of the machine type; they hold ephemeral storage."""
+    """Local SSDs of the machine type."""
+    local_ssd_mode: str
+    """ephemeral: they hold pods' ephemeral storage; raw_block: disks without a file system."""
     max_pods_per_node: int
     """Decides how many pod addresses a node takes."""
     spot: bool
@@ -225,7 +229,7 @@ def _machine(args: AcceleratorNodePoolArgs) -> dict[str, Any]:
         "gcfs_config": {"enabled": args["image_streaming"]},
     }
     if args["local_ssd_count"]:
-        machine["ephemeral_storage_local_ssd_config"] = {"local_ssd_count": args["local_ssd_count"]}
+        machine[_LOCAL_SSD[args["local_ssd_mode"]]] = {"local_ssd_count": args["local_ssd_count"]}
     if args["labels"]:
         machine["labels"] = args["labels"]
     if args["hugepages_2mi"]:

@@ -146,6 +146,7 @@ def accelerator_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -
         "boot_disk_type": row.gke.boot_disk_types[0],
         "boot_disk_gb": pool.boot_disk_gb,
         "local_ssd_count": spec.derived.local_ssd_count,
+        "local_ssd_mode": pool.local_ssd_mode,
         "max_pods_per_node": row.gke.max_pods_per_node,
         "spot": isinstance(pool.provisioning, Spot),
         "image_streaming": artifact_registry(spec.settings.mirror) is not None,

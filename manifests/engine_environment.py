@@ -10,6 +10,7 @@ from typing import Any
 
 from manifests.caches import cache_environment
 from manifests.fabric_claims import network_environment
+from manifests.kv_tier import has_local_ssd_tier, kv_tier_environment
 from manifests.vllm_settings import vllm_environment
 from stacks.resolve import StackSpec
 
@@ -31,4 +32,6 @@ def engine_environment(spec: StackSpec) -> list[dict[str, Any]]:
         # The leader hands this address to the ranks of other nodes; with several networks vLLM would have to guess it.
         address = {"fieldRef": {"fieldPath": "status.podIP"}}
         written.append({"name": "VLLM_HOST_IP", "valueFrom": address})
+    if has_local_ssd_tier(spec):
+        written += kv_tier_environment(spec)
     return written

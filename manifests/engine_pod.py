@@ -22,13 +22,12 @@ from manifests.caches import CACHE_PATH
 from manifests.engine_arguments import engine_arguments
 from manifests.engine_environment import engine_environment
 from manifests.fabric_claims import capabilities, container_claims, pod_affinity, pod_claims
+from manifests.kv_tier import has_local_ssd_tier, kv_tier_mount, kv_tier_volume
 from manifests.naming import ENGINE, ENGINE_WORKER, labels, selector
 from manifests.placement import accelerator_labels, accelerator_tolerations
 from manifests.pod_security import confined, runs_as
-from manifests.vllm_settings import KV_TIER_PATH
 from manifests.weight_volume import claim_name
 from stacks.resolve import StackSpec
-from stacks.spec import LocalSsdOffload
 
 __all__ = ["PORT_NAME", "engine_pod", "every_pod", "pod_template"]
 
@@ -127,21 +126,21 @@ def _mounts(spec: StackSpec) -> list[dict[str, Any]]:
         {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - in the container
         {"name": "shm", "mountPath": "/dev/shm"},  # noqa: S108 - in the container
     ]
-    if isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload):
-        mounts.append({"name": "kv-tier", "mountPath": KV_TIER_PATH})
+    if has_local_ssd_tier(spec):
+        mounts.append(kv_tier_mount(spec))
     return mounts
 
 
 def _volumes(spec: StackSpec) -> list[dict[str, Any]]:
-    """Plain emptyDirs are on the node's local SSD here; their size is bounded by the pod's ephemeral-storage limit."""
+    """Plain emptyDirs are on local SSD, or on the boot disk where that is raw block; the pod's limit bounds them."""
     volumes: list[dict[str, Any]] = [
         {"name": "weights", "persistentVolumeClaim": {"claimName": claim_name(spec), "readOnly": True}},
         {"name": "cache", "emptyDir": {}},
         {"name": "tmp", "emptyDir": {}},
         {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{spec.derived.shm_gib}Gi"}},
     ]
-    if isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload):
-        volumes.append({"name": "kv-tier", "emptyDir": {}})
+    if has_local_ssd_tier(spec):
+        volumes.append(kv_tier_volume(spec))
     return volumes
 
 

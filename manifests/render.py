@@ -10,7 +10,9 @@ from manifests.backend_policies import backend_policy, health_check
 from manifests.dynamo import dynamo_objects
 from manifests.fabric import fabric
 from manifests.gateway import gateway, route
+from manifests.kv_tier import kv_tier_objects
 from manifests.llmd import llmd_objects
+from manifests.local_ssd import local_ssd
 from manifests.monitoring import monitoring
 from manifests.namespaces import namespaces
 from manifests.network_policies import network_policies
@@ -37,8 +39,10 @@ def render(spec: StackSpec) -> tuple[KubernetesObject, ...]:
         *namespaces(spec),
         *network_policies(spec),
         *fabric(spec),
+        *local_ssd(spec),
         *seeding(spec),
         *weight_volume(spec),
+        *kv_tier_objects(spec),
         *_SERVING[spec.preset.serving.router.kind](spec),
         gateway(spec),
         health_check(spec),

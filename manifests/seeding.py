@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from manifests.local_ssd import is_raw_block, weights_folder
 from manifests.naming import (
     WEIGHTS,
     content_name,
@@ -28,7 +29,7 @@ from manifests.objects import KubernetesObject
 from manifests.placement import accelerator_labels, accelerator_tolerations
 from manifests.pod_security import confined
 from manifests.scripts import SEED
-from manifests.weight_sets import HOST_FOLDER, MOUNT_PATH, WeightSet, token_secrets, weight_sets
+from manifests.weight_sets import MOUNT_PATH, WeightSet, token_secrets, weight_sets
 from stacks.resolve import StackSpec
 from stacks.spec import Bucket, HuggingFace
 
@@ -138,13 +139,19 @@ def _daemon_set(spec: StackSpec, secrets: list[str]) -> KubernetesObject:
                         "tolerations": accelerator_tolerations(spec),
                         "securityContext": {"runAsUser": 0, "seccompProfile": {"type": "RuntimeDefault"}},
                         "containers": [_container(s, keep) for s in sets],
-                        "volumes": _volumes(secrets),
+                        "volumes": _volumes(spec, secrets),
                     },
                 },
             },
         },
         timeout_s=spec.derived.seed_budget_s,
-        after=("service-account", "seed-script", "seeding-network-policy", *(["hub-tokens"] if secrets else [])),
+        after=(
+            "service-account",
+            "seed-script",
+            "seeding-network-policy",
+            *(["hub-tokens"] if secrets else []),
+            *(["local-ssd"] if is_raw_block(spec) else []),
+        ),
     )
 
 
@@ -197,9 +204,11 @@ def _environment(weights: WeightSet, keep: str) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in values.items()]
 
 
-def _volumes(secrets: list[str]) -> list[dict[str, Any]]:
+def _volumes(spec: StackSpec, secrets: list[str]) -> list[dict[str, Any]]:
+    # On raw block the folder is there once the file system is mounted; made before, it would be on the boot disk.
+    kind = "Directory" if is_raw_block(spec) else "DirectoryOrCreate"
     volumes: list[dict[str, Any]] = [
-        {"name": "weights", "hostPath": {"path": HOST_FOLDER, "type": "DirectoryOrCreate"}},
+        {"name": "weights", "hostPath": {"path": weights_folder(spec), "type": kind}},
         {"name": "script", "configMap": {"name": _script_name()}},
         {"name": "home", "emptyDir": {}},
     ]

@@ -9,13 +9,13 @@ from typing import Any
 
 from manifests.caches import CACHE_PATH
 from manifests.chosen import vllm_engine
+from manifests.kv_tier import KV_TIER_PATH
 from manifests.weight_sets import drafter_weights
 from stacks.resolve import StackSpec
 from stacks.spec import HostDramOffload, LocalSsdOffload
 
-__all__ = ["KV_TIER_PATH", "vllm_environment", "vllm_settings"]
+__all__ = ["vllm_environment", "vllm_settings"]
 
-KV_TIER_PATH = "/kv-tier"
 """Where the container sees the local SSD tier."""
 
 

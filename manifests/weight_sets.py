@@ -15,7 +15,6 @@ from stacks.resolve import StackSpec
 from stacks.spec import Bucket, HuggingFace
 
 __all__ = [
-    "HOST_FOLDER",
     "MOUNT_PATH",
     "WeightSet",
     "buckets",
@@ -25,8 +24,6 @@ __all__ = [
     "weight_sets",
 ]
 
-HOST_FOLDER = "/mnt/stateful_partition/kube-ephemeral-ssd/beamline"
-"""On GKE's RAID of the local SSDs that serve ephemeral storage on Container-Optimized OS."""
 MOUNT_PATH = "/weights"
 """Where pods see the node's weights folder."""
 

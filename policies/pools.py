@@ -13,7 +13,13 @@ from typing import Any
 from beamline.engine.graph import Graph, Resource
 from policies.objects import entries, plain, section
 from stacks.catalog_files import load_catalog
-from stacks.memory import GB, GIB, allocatable_cpu_millicores, allocatable_ephemeral_gib, allocatable_memory_gib
+from stacks.memory import (
+    GIB,
+    allocatable_boot_disk_bytes,
+    allocatable_cpu_millicores,
+    allocatable_ephemeral_gib,
+    allocatable_memory_gib,
+)
 from stacks.rows import HardwareRow, SystemMachineRow
 from stacks.taints import GKE_EFFECTS, Taint, parse
 
@@ -102,13 +108,9 @@ def _taints(config: Mapping[str, Any], row: HardwareRow | SystemMachineRow) -> t
 
 
 def _boot_disk_bytes(config: Mapping[str, Any]) -> int:
-    """Ephemeral storage on the boot disk: GKE keeps 10 % for eviction and the least of half, 6 GiB + 35 %, 100 GiB.
-
-    Source: GKE docs, "Plan GKE Standard node sizes". A disk's GB are taken as 10^9 bytes, the smaller reading.
-    """
-    capacity = (_count(config.get("diskSizeGb")) or _count(section(config.get("bootDisk")).get("sizeGb")) or 100) * GB
-    reserved = min(capacity // 2, 6 * GIB + capacity * 35 // 100, 100 * GIB)
-    return max(0, capacity * 9 // 10 - reserved)
+    """Ephemeral storage on the boot disk, which has 100 GB unless the program says otherwise."""
+    written = _count(config.get("diskSizeGb")) or _count(section(config.get("bootDisk")).get("sizeGb"))
+    return allocatable_boot_disk_bytes(written or 100)
 
 
 def _count(value: Any) -> int:

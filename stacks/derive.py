@@ -14,6 +14,7 @@ from stacks.memory import (
     GB,
     GIB,
     MIB,
+    allocatable_boot_disk_bytes,
     allocatable_cpu_millicores,
     allocatable_ephemeral_gib,
     allocatable_memory_gib,
@@ -49,6 +50,8 @@ SHM_GIB_PER_GPU = 2
 PROCESS_GIB_PER_GPU = 8
 CACHE_GIB_PER_REPLICA = 20
 """torch.compile, Triton and FlashInfer caches of one replica, on ephemeral storage."""
+FILE_SYSTEM_SHARE = 0.95
+"""Of a local SSD what its file system has room for: ext4's own tables take less than 2 %, the rest is margin."""
 SHM_FILL = 0.9
 """Share of /dev/shm the offload tier may take: vLLM maps its host tier there and checks free space at start."""
 
@@ -71,7 +74,14 @@ class Derived:
     local_ssd_gib_per_node: int = _value("GiB", "local_ssd_count x disk size")
     allocatable_cpu_millicores: int = _value("millicores", "vCPUs less GKE's reservation (6 %, 1 %, 0.5 %, 0.25 %)")
     allocatable_memory_gib: int = _value("GiB", "memory less GKE's reservation (25, 20, 10, 6, 2 % bands + 100 MiB)")
-    allocatable_ephemeral_gib: int = _value("GiB", "0.9 x local SSD less 50, 75 or 100 GiB")
+    allocatable_ephemeral_gib: int = _value(
+        "GiB",
+        "ephemeral: 0.9 x local SSD less 50, 75 or 100 GiB; raw block: 0.9 x boot disk less the least of 0.5, "
+        "6 GiB + 0.35, 100 GiB",
+    )
+    raw_block_gib: int | None = _value(
+        "GiB", f"{FILE_SYSTEM_SHARE} x local SSD, for weights and KV tiers; null: local SSD is ephemeral storage"
+    )
     weights_bytes: int = _value("bytes", "checkpoint + drafter")
     weights_bytes_per_gpu: int = _value("bytes", "weights_bytes / tensor_parallel")
     kv_bytes_per_token: int = _value("bytes", "full layers x 2 x KV heads x head dim x element bytes")
@@ -98,7 +108,9 @@ class Derived:
         f"({PROCESS_GIB_PER_GPU} + {SHM_GIB_PER_GPU}) x gpus_per_pod + the pod's host tier x the engine's "
         "pod_memory_per_host_tier_byte",
     )
-    pod_ephemeral_gib: int = _value("GiB", f"{CACHE_GIB_PER_REPLICA} + the pod's local SSD tier")
+    pod_ephemeral_gib: int = _value(
+        "GiB", f"{CACHE_GIB_PER_REPLICA} + the pod's local SSD tier, unless that is raw block"
+    )
     decode_shm_gib: int | None = _value("GiB", "shm_gib without a tier; null: no decode workers")
     decode_pod_memory_gib: int | None = _value(
         "GiB",
@@ -158,7 +170,7 @@ class _Pod:
     ephemeral: int
 
 
-def _pod(rows: Rows, gpus: int, *, dram: int, ssd: int) -> _Pod:
+def _pod(rows: Rows, gpus: int, *, dram: int, ssd: int, raw_block: bool) -> _Pod:
     """Size a pod of ``gpus`` GPUs whose tiers below GPU memory take ``dram`` and ``ssd`` bytes."""
     offload = rows.engine.offload
     if ssd:
@@ -168,7 +180,7 @@ def _pod(rows: Rows, gpus: int, *, dram: int, ssd: int) -> _Pod:
         shm=SHM_GIB_PER_GPU * gpus + math.ceil(mapped / SHM_FILL / GIB),
         memory=(PROCESS_GIB_PER_GPU + SHM_GIB_PER_GPU) * gpus
         + math.ceil(offload.pod_memory_per_host_tier_byte * dram / GIB),
-        ephemeral=CACHE_GIB_PER_REPLICA + math.ceil(ssd / GIB),
+        ephemeral=CACHE_GIB_PER_REPLICA + (0 if raw_block else math.ceil(ssd / GIB)),
     )
 
 
@@ -205,8 +217,9 @@ def derive(preset: Preset, rows: Rows) -> Derived:
     usable = hardware.gpu.memory_mib_per_gpu * MIB * serving.engine.gpu_memory_utilization
     room = int((usable - weights / tp - engine.memory.overhead_gb_per_gpu * GB) * tp)
     dram, ssd = _offload_bytes(preset)
-    pod = _pod(rows, pod_gpus, dram=dram // spanned, ssd=ssd // spanned)
-    decode = _pod(rows, pod_gpus, dram=0, ssd=0) if isinstance(serving.shape, PrefillDecode) else None
+    raw = pool.local_ssd_mode == "raw_block"
+    pod = _pod(rows, pod_gpus, dram=dram // spanned, ssd=ssd // spanned, raw_block=raw)
+    decode = _pod(rows, pod_gpus, dram=0, ssd=0, raw_block=raw) if isinstance(serving.shape, PrefillDecode) else None
     aside = serving.context_tokens * per_token / spanned
     disks = hardware.local_ssd.count if pool.local_ssd_count is None else pool.local_ssd_count
     cpu = allocatable_cpu_millicores(hardware.machine)
@@ -228,7 +241,10 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         local_ssd_gib_per_node=disks * hardware.local_ssd.size_gib,
         allocatable_cpu_millicores=cpu,
         allocatable_memory_gib=allocatable_memory_gib(hardware.machine),
-        allocatable_ephemeral_gib=allocatable_ephemeral_gib(disks, hardware.local_ssd.size_gib),
+        allocatable_ephemeral_gib=allocatable_boot_disk_bytes(pool.boot_disk_gb) // GIB
+        if raw
+        else allocatable_ephemeral_gib(disks, hardware.local_ssd.size_gib),
+        raw_block_gib=int(FILE_SYSTEM_SHARE * disks * hardware.local_ssd.size_gib) if raw else None,
         weights_bytes=weights,
         weights_bytes_per_gpu=math.ceil(weights / tp),
         kv_bytes_per_token=per_token,

@@ -27,6 +27,7 @@ _CHOSEN_BY = {
     "kv-cache": ("serving.kv_cache.dtype",),
     "kv-offload": ("serving.kv_cache.offload",),
     "speculation": ("serving.speculation",),
+    "local-ssd": ("accelerator_pool.local_ssd_mode",),
     "provisioning": ("accelerator_pool.provisioning",),
 }
 """The keys that switch a feature on, by the first word of its name."""
@@ -65,7 +66,7 @@ def _parallelism(preset: Preset, derived: Derived) -> str:
 
 def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]:
     """Features this composition switches on, by name."""
-    serving, provisioning = preset.serving, preset.accelerator_pool.provisioning
+    serving, pool, provisioning = preset.serving, preset.accelerator_pool, preset.accelerator_pool.provisioning
     cache = serving.kv_cache
     names = [
         f"engine:{serving.engine.kind}",
@@ -81,6 +82,7 @@ def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]
     names += [f"kv-offload:{cache.offload.kind}"] if cache.offload.kind != "none" else []
     names += [f"speculation:{serving.speculation.drafter}"] if serving.speculation else []
     names += [f"provisioning:{provisioning.kind}"] if provisioning.kind in ("spot", "flex_start") else []
+    names += [f"local-ssd:{pool.local_ssd_mode}"] if pool.local_ssd_mode != "ephemeral" else []
     return names
 
 

@@ -12,6 +12,7 @@ __all__ = [
     "GB",
     "GIB",
     "MIB",
+    "allocatable_boot_disk_bytes",
     "allocatable_cpu_millicores",
     "allocatable_ephemeral_gib",
     "allocatable_memory_gib",
@@ -76,6 +77,17 @@ def allocatable_memory_gib(machine: MachineShape) -> int:
     total_gib = machine.memory_gb * GB / GIB
     reserved = _banded(total_gib, ((4, 0.25), (4, 0.20), (8, 0.10), (112, 0.06), (float("inf"), 0.02)))
     return int(total_gib - reserved - 0.1)
+
+
+def allocatable_boot_disk_bytes(disk_gb: int) -> int:
+    """Ephemeral storage left for pods on the boot disk, where local SSD does not hold it.
+
+    GKE keeps 10 % for eviction and the least of half, 6 GiB + 35 %, 100 GiB (GKE docs, plan Standard node sizes). The
+    disk's GB are taken as 10^9 bytes, the smaller reading.
+    """
+    capacity = disk_gb * GB
+    reserved = min(capacity // 2, 6 * GIB + capacity * 35 // 100, 100 * GIB)
+    return max(0, capacity * 9 // 10 - reserved)
 
 
 def allocatable_ephemeral_gib(ssd_count: int, ssd_size_gib: int) -> int:

@@ -38,7 +38,7 @@ T = TypeVar("T")
 class StackSpec:
     """A stack that passed every check: intent, facts, derived numbers, images, charts, evidence.
 
-    ``images`` are by role (engine, router, weights, drafter, node_agent), ``charts`` by what they bring
+    ``images`` are by role (engine, router, weights, drafter, node_agent, local_ssd), ``charts`` by what they bring
     (dra_driver, dynamo, leader_worker_set); what a stack does not use is not in them.
     """
 
@@ -167,6 +167,8 @@ def _images(
         used["drafter"] = _seeder(speculation.weights, rows, catalog)
     if rows.transport and rows.transport.node_agent:
         used["node_agent"] = getattr(catalog.helper_images, rows.transport.node_agent)
+    if found.preset.accelerator_pool.local_ssd_mode == "raw_block":
+        used["local_ssd"] = catalog.helper_images.weights_gcs  # any image with nsenter: the tools are the node's
     return {role: image_reference(row, mirror=mirror, lock=lock) for role, row in used.items()}
 
 

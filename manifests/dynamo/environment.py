@@ -14,11 +14,11 @@ from typing import Any
 from manifests.caches import cache_environment, home_environment
 from manifests.chosen import dynamo_release, dynamo_router
 from manifests.fabric_claims import network_environment
-from manifests.vllm_settings import KV_TIER_PATH, vllm_environment
+from manifests.kv_tier import KV_TIER_PATH, has_local_ssd_tier, kv_tier_environment
+from manifests.vllm_settings import vllm_environment
 from manifests.weight_sets import model_weights
 from stacks.resolve import StackSpec
 from stacks.roles import Role
-from stacks.spec import LocalSsdOffload
 
 __all__ = ["frontend_environment", "graph_environment", "tier_path", "worker_environment"]
 
@@ -53,13 +53,14 @@ def worker_environment(spec: StackSpec, role: Role) -> Variables:
         "DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS": str(alone_s if role.replicas == 1 else handed_over_s),
         "NIXL_TELEMETRY_ENABLE": "n",  # nobody scrapes its port
     }
-    return _written({**values, **network_environment(spec)})
+    tier = kv_tier_environment(spec) if role.tiered and has_local_ssd_tier(spec) else []
+    return [*_written({**values, **network_environment(spec)}), *tier]
 
 
 def _sglang(spec: StackSpec, role: Role) -> dict[str, str]:
     """Empty metrics port: the operator sets one for Dynamo's planner, which this graph has not."""
     values = {"DYN_FORWARDPASS_METRIC_PORT": ""}
-    if role.tiered and isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload):
+    if role.tiered and has_local_ssd_tier(spec):
         values["SGLANG_HICACHE_FILE_BACKEND_STORAGE_DIR"] = tier_path(spec)
         # Each rank counts the files it wrote itself (srt/mem_cache/storage/file/lru_file_evictor.py).
         values["SGLANG_HICACHE_FILE_BACKEND_MAX_SIZE"] = str(spec.derived.offload_bytes_per_rank)

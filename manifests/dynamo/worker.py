@@ -26,13 +26,13 @@ from manifests.dynamo.names import MAIN, SYSTEM_PORT_NAME, member_selector
 from manifests.dynamo.sglang_arguments import sglang_arguments
 from manifests.dynamo.vllm_arguments import vllm_arguments
 from manifests.fabric_claims import capabilities, container_claims, pod_affinity, pod_claims
+from manifests.kv_tier import has_local_ssd_tier, kv_tier_mount, kv_tier_volume
 from manifests.naming import ENGINE
 from manifests.placement import accelerator_labels, accelerator_tolerations
 from manifests.pod_security import confined, runs_as
 from manifests.weight_volume import claim_name
 from stacks.resolve import StackSpec
 from stacks.roles import Role
-from stacks.spec import LocalSsdOffload
 
 __all__ = ["worker"]
 
@@ -92,13 +92,13 @@ def _pod(spec: StackSpec, role: Role) -> dict[str, Any]:
             {"name": "weights", "persistentVolumeClaim": {"claimName": claim_name(spec), "readOnly": True}},
             {"name": "cache", "emptyDir": {}},
             {"name": "tmp", "emptyDir": {}},
-            *([{"name": "kv-tier", "emptyDir": {}}] if _on_local_ssd(spec, role) else []),
+            *([kv_tier_volume(spec)] if _on_local_ssd(spec, role) else []),
         ],
     }
 
 
 def _on_local_ssd(spec: StackSpec, role: Role) -> bool:
-    return role.tiered and isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload)
+    return role.tiered and has_local_ssd_tier(spec)
 
 
 def _container(spec: StackSpec, role: Role) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _container(spec: StackSpec, role: Role) -> dict[str, Any]:
             dict(WEIGHTS_MOUNT),
             {"name": "cache", "mountPath": CACHE_PATH},
             {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - in the container
-            *([{"name": "kv-tier", "mountPath": tier_path(spec)}] if _on_local_ssd(spec, role) else []),
+            *([kv_tier_mount(spec, tier_path(spec))] if _on_local_ssd(spec, role) else []),
         ],
     }
 

@@ -217,26 +217,53 @@ def tier_adds(c: Candidate) -> Iterator[Problem]:
 
 
 def local_ssd(c: Candidate) -> Iterator[Problem]:
-    """Weights, caches and the SSD tier share the node's local SSD; a full disk evicts the server."""
+    """Weights and the SSD tier share the node's local SSD, with caches or alone; a full disk evicts the server."""
     per_node = min(c.derived.replicas_per_node, c.derived.replicas)
     weights_gib = -(-c.derived.weights_bytes // GIB)
-    needed = weights_gib + per_node * c.derived.pod_ephemeral_gib
-    available = c.derived.allocatable_ephemeral_gib
+    available, raw = c.derived.allocatable_ephemeral_gib, c.derived.raw_block_gib
+    pods, each, without = "engine pods", c.derived.pod_ephemeral_gib, _without_tier(c).pod_ephemeral_gib
+    if raw is not None:
+        yield from _boot_disk(c, per_node)
+        pods, available, without = "KV tiers", raw, 0
+        each = -(-c.derived.offload_bytes_per_replica // c.derived.nodes_per_replica // GIB) if _on_ssd(c) else 0
+    needed = weights_gib + per_node * each
     if needed <= available:
         return
-    offload = c.preset.serving.kv_cache.offload
-    tier = offload.gib_per_replica if offload.kind == "local_ssd" else None
-    tiered = tier is not None and weights_gib + per_node * _without_tier(c).pod_ephemeral_gib <= available
+    tiered = _on_ssd(c) and weights_gib + per_node * without <= available
     yield Problem(
         rule="local-ssd-capacity",
         path="serving.kv_cache.offload.gib_per_replica" if tiered else "accelerator_pool.machine_type",
-        value=tier if tiered else c.rows.hardware.machine_type,
-        why=f"weights ({weights_gib} GiB) and a node's engine pods ({per_node} x {c.derived.pod_ephemeral_gib} GiB) "
-        f"need {needed} GiB, the node's local SSD has {available} GiB for pods; a full disk evicts the server",
+        value=getattr(c.preset.serving.kv_cache.offload, "gib_per_replica", None)
+        if tiered
+        else c.rows.hardware.machine_type,
+        why=f"weights ({weights_gib} GiB) and a node's {pods} ({per_node} x {each} GiB) "
+        f"need {needed} GiB, the node's local SSD has {available} GiB for them; a full disk "
+        + ("stops the server" if raw is not None else "evicts the server"),
         allowed=f"up to {max(0, (available - weights_gib) // per_node)} GiB per replica",
         remedy="make the tier smaller" if tiered else "choose a machine type with more local SSD",
-        source="derived: see allocatable_ephemeral_gib in plan",
+        source=f"derived: see {'allocatable_ephemeral_gib' if raw is None else 'raw_block_gib'} in plan",
     )
+
+
+def _on_ssd(c: Candidate) -> bool:
+    return c.preset.serving.kv_cache.offload.kind == "local_ssd"
+
+
+def _boot_disk(c: Candidate, per_node: int) -> Iterator[Problem]:
+    """With raw block local SSD, pods' own storage is what the boot disk has beside images and logs."""
+    needed, available = per_node * c.derived.pod_ephemeral_gib, c.derived.allocatable_ephemeral_gib
+    if needed > available:
+        yield Problem(
+            rule="boot-disk-capacity",
+            path="accelerator_pool.boot_disk_gb",
+            value=c.preset.accelerator_pool.boot_disk_gb,
+            why=f"local SSD is raw block, so that caches of a node's engine pods ({per_node} x "
+            f"{c.derived.pod_ephemeral_gib} GiB) are on the boot disk, which has {available} GiB for pods; they would "
+            "stay Pending",
+            allowed="a larger boot disk, or local_ssd_mode: ephemeral",
+            remedy="raise accelerator_pool.boot_disk_gb",
+            source="derived: see pod_ephemeral_gib and allocatable_ephemeral_gib in plan",
+        )
 
 
 def drain(c: Candidate) -> Iterator[Problem]:

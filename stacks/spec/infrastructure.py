@@ -118,9 +118,14 @@ class AcceleratorPool(Strict):
     """The GPU nodes."""
 
     machine_type: Text = Field(description="A row of stacks/catalog/hardware.")
-    nodes: Annotated[Nodes, Field(description="With provisioning.kind flex_start the most there will be, from none.")]
+    nodes: Annotated[Nodes, Field(description="GKE's limit is 1000. With flex_start the most there will be.")]
     local_ssd_count: Annotated[int, Field(ge=0, le=1000)] | None = Field(
         default=None, description="Null: the machine type's own count."
+    )
+    local_ssd_mode: Literal["ephemeral", "raw_block"] = Field(
+        default="ephemeral",
+        description="ephemeral: pods' own storage is on it. raw_block: the kit makes a file system of it for weights and KV "
+        "tiers alone, and pods' own storage is on the boot disk.",
     )
     boot_disk_gb: Annotated[int, Field(ge=100, le=BOOT_DISK_LIMIT_GB)]
     provisioning: Annotated[OnDemand | Spot | FlexStart | Reservation, Field(discriminator="kind")]

@@ -70,6 +70,17 @@ def test_flex_start_is_a_pool_from_none() -> None:
     }
 
 
+def test_local_ssd_is_ephemeral_storage_or_raw_block() -> None:
+    """GKE takes one of the two blocks, with the machine type's own count."""
+    settings = {"accept_unverified": ["local-ssd:raw_block"]}
+    raw = plan("g4-llmd", overrides={"accelerator_pool": {"local_ssd_mode": "raw_block"}}, **settings)
+    blocks = ("ephemeralStorageLocalSsdConfig", "localNvmeSsdBlockConfig")
+    assert [[node_config(graph).get(block) for block in blocks] for graph in (plan("g4-llmd"), raw)] == [
+        [{"localSsdCount": 32}, None],
+        [None, {"localSsdCount": 32}],
+    ]
+
+
 def test_nodes_are_repaired_unless_told_otherwise() -> None:
     """One operator found that a repair of bare metal silently changes its image: the choice is the preset's."""
     pools = [

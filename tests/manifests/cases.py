@@ -39,6 +39,15 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         {"serving": {"kv_cache": {"offload": {"kind": "local_ssd", "gib_per_replica": 2000}}}},
         ["kv-offload:local_ssd"],
     ),
+    "raw-block": ("g4-llmd", {"accelerator_pool": {"local_ssd_mode": "raw_block"}}, ["local-ssd:raw_block"]),
+    "raw-block-tier": (
+        "g4-llmd",
+        {
+            "accelerator_pool": {"local_ssd_mode": "raw_block"},
+            "serving": {"kv_cache": {"offload": {"kind": "local_ssd", "gib_per_replica": 2000}}},
+        },
+        ["local-ssd:raw_block", "kv-offload:local_ssd"],
+    ),
     "drafter-from-bucket": (
         "g4-llmd",
         {"serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": _BUCKET}}},

@@ -135,7 +135,7 @@ def _volume_references(volume: Body, namespace: str) -> Iterator[Reference]:
 def _pod_references(pod: Body, namespace: str) -> Iterator[Reference]:
     if "serviceAccountName" in pod:
         yield "ServiceAccount", namespace, pod["serviceAccountName"]
-    for volume in pod["volumes"]:
+    for volume in pod.get("volumes", []):
         yield from _volume_references(volume, namespace)
 
 
@@ -261,7 +261,7 @@ def claims_agree(objects: Objects) -> Iterator[str]:
 def weights_agree(objects: Objects) -> Iterator[str]:
     """Seeder and engine mean the same folder and the same marker, and the engine loads what was seeded."""
     seeding, engine = objects.pod("seeding"), objects.pod("engine")
-    (volume,) = objects.kind("PersistentVolume")
+    (volume,) = (v for v in objects.kind("PersistentVolume") if "-weights-" in v["metadata"]["name"])
     (host,) = (v["hostPath"]["path"] for v in seeding["volumes"] if "hostPath" in v)
     yield from _agree("weights folder", seeding=host, volume=volume["spec"]["local"]["path"])
     seeded: dict[str, str] = {}
@@ -291,7 +291,8 @@ def tiers_fit(objects: Objects) -> Iterator[str]:
     if shm_bytes > limits["memory"]:
         yield "/dev/shm is larger than the pod's memory"
     ranks = int(flag(engine, "tensor-parallel-size"))
-    if extra.get("disk_capacity_bytes", 0) * ranks > limits["ephemeral-storage"]:
+    on_ephemeral = any(v["name"] == "kv-tier" and "emptyDir" in v for v in objects.pod("engine")["volumes"])
+    if on_ephemeral and extra.get("disk_capacity_bytes", 0) * ranks > limits["ephemeral-storage"]:
         yield "the disk tier of all ranks does not fit the pod's ephemeral storage"
     path = str(extra.get("disk_path", "/cache/")).rpartition("/")[0]
     if path not in {m["mountPath"] for m in engine["volumeMounts"]}:
@@ -302,13 +303,13 @@ def mounts_and_volumes_match(objects: Objects) -> Iterator[str]:
     """No mount without volume, no volume without mount, no cache on the container's own layer."""
     for workload in objects.workloads():
         pod = workload["spec"]["template"]["spec"]
-        volumes = {v["name"] for v in pod["volumes"]}
+        volumes = {v["name"] for v in pod.get("volumes", [])}
         containers = [*pod.get("initContainers", []), *pod["containers"]]
-        mounted = {m["name"] for c in containers for m in c["volumeMounts"]}
+        mounted = {m["name"] for c in containers for m in c.get("volumeMounts", [])}
         if mounted != volumes:
             yield f"{workload['metadata']['name']}: volumes {sorted(volumes)}, mounted {sorted(mounted)}"
     for who, _, container in objects.containers():
-        writable = [m["mountPath"] for m in container["volumeMounts"] if not m.get("readOnly")]
+        writable = [m["mountPath"] for m in container.get("volumeMounts", []) if not m.get("readOnly")]
         for entry in container.get("env", []):
             name, value = entry["name"], entry.get("value", "")
             if name.startswith("UCX_"):  # UCX_MEMTYPE_CACHE is a switch
@@ -320,7 +321,8 @@ def mounts_and_volumes_match(objects: Objects) -> Iterator[str]:
 def _level_needed(objects: Objects, workload: Body) -> str:
     pod = workload["spec"]["template"]["spec"]
     added = {c for _, _, container in objects.containers(workload) for c in _added(container)}
-    return "privileged" if added or any("hostPath" in v for v in pod["volumes"]) else "restricted"
+    of_the_node = pod.get("hostPID", False) or any("hostPath" in v for v in pod.get("volumes", []))
+    return "privileged" if added or of_the_node else "restricted"
 
 
 def _added(container: Body) -> list[str]:
@@ -329,7 +331,7 @@ def _added(container: Body) -> list[str]:
 
 
 def namespaces_are_as_strict_as_can_be(objects: Objects) -> Iterator[str]:
-    """Privileged is for pods with a hostPath or a capability, and only their namespace has that level."""
+    """Privileged is for pods with a hostPath, a capability or the node's processes; only their namespace has it."""
     key = "pod-security.kubernetes.io/enforce"
     levels = {n["metadata"]["name"]: n["metadata"]["labels"][key] for n in objects.kind("Namespace")}
     needed: dict[str, set[str]] = {}
@@ -341,7 +343,7 @@ def namespaces_are_as_strict_as_can_be(objects: Objects) -> Iterator[str]:
             yield f"{namespace} has level {levels[namespace]} where its pods need {wanted}"
 
 
-_NODE_AGENTS = ("asapd-lite",)
+_NODE_AGENTS = ("asapd-lite", "local-ssd")
 """Workloads that configure the node itself, in the namespace for such."""
 
 
@@ -374,8 +376,10 @@ def service_links_are_off(objects: Objects) -> Iterator[str]:
 def no_shell_syntax_without_shell(objects: Objects) -> Iterator[str]:
     """``$NAME`` in an argument stays a name unless a shell reads it (ai-dynamo/dynamo#8369)."""
     for who, _, container in objects.containers():
-        if container.get("command", [])[:2] in (["/bin/sh", "-c"], ["/bin/bash", "-c"]):
+        command = container.get("command", [])
+        at_node = command.index("--") + 1 if command[:1] == ["nsenter"] else 0
+        if command[at_node : at_node + 2] in (["/bin/sh", "-c"], ["/bin/bash", "-c"]):
             continue
-        for argument in [*container.get("command", []), *container.get("args", [])]:
+        for argument in [*command, *container.get("args", [])]:
             if re.search(r"\$\{?[A-Za-z_]", argument):
                 yield f"{who}: nobody expands {argument}"

@@ -217,6 +217,7 @@ def test_every_feature_has_a_key_that_chose_it() -> None:
         "speculation:dflash2",
         "provisioning:spot",
         "provisioning:flex_start",
+        "local-ssd:raw_block",
     }:
         assert unaccepted([Feature(name, "unverified", "", "", "-")], [], WHERE, refused={"nothing"})
 

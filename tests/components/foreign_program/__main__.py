@@ -62,6 +62,7 @@ pool = AcceleratorNodePool(
         "boot_disk_type": "pd-balanced",
         "boot_disk_gb": 100,
         "local_ssd_count": 1,
+        "local_ssd_mode": "ephemeral",
         "max_pods_per_node": 32,
         "spot": False,
         "auto_repair": True,

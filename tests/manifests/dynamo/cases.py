@@ -21,6 +21,11 @@ DYNAMO_PRESETS: dict[str, Case] = {
 
 DYNAMO_CASES: dict[str, Case] = {
     **DYNAMO_PRESETS,
+    "dynamo-raw-block": (
+        "a4x-max-dynamo",
+        {"accelerator_pool": {"local_ssd_mode": "raw_block"}},
+        ["local-ssd:raw_block"],
+    ),
     "dynamo-no-tier": ("a4x-max-dynamo", {"serving": {"kv_cache": {"offload": {"kind": "none"}}}}, []),
     "dynamo-host-dram": (
         "a4x-max-dynamo",

@@ -40,7 +40,7 @@ def container(component: Body) -> Body:
 
 
 def environment(component: Body) -> dict[str, Any]:
-    return {e["name"]: e["value"] for e in container(component)["env"]}
+    return {e["name"]: e["value"] for e in container(component)["env"] if "value" in e}
 
 
 def arguments(case: str, name: str) -> list[str]:

@@ -186,7 +186,8 @@ def tiers_fit(objects: Objects) -> Iterator[str]:
         if flag(main, "hicache-storage-backend") == "file":
             values = environment(worker)
             disk = int(values.get("SGLANG_HICACHE_FILE_BACKEND_MAX_SIZE", 0)) * ranks
-            if not 0 < disk < _bytes(limits["ephemeral-storage"]):
+            on_ephemeral = any(v["name"] == "kv-tier" and "emptyDir" in v for v in pod(worker)["volumes"])
+            if disk <= 0 or (on_ephemeral and disk >= _bytes(limits["ephemeral-storage"])):
                 yield f"{worker['name']}: disk tier of {disk} bytes in {limits['ephemeral-storage']}"
             if values["SGLANG_HICACHE_FILE_BACKEND_STORAGE_DIR"] not in {m["mountPath"] for m in main["volumeMounts"]}:
                 yield f"{worker['name']}: the disk tier's folder is no volume"

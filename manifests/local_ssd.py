@@ -1,0 +1,104 @@
+"""The node's local SSD: where it is, and who makes a file system of it.
+
+As ephemeral storage GKE makes the file system, and the kubelet watches how full it is. As raw block the disks are bare:
+a DaemonSet makes one file system of them (``shell/local-ssd.sh``) and mounts it, for weights and KV tiers alone.
+Nothing else is on it, so that a full tier evicts no pod.
+
+Mounting for the node takes the node's mount namespace, so the DaemonSet is privileged and sees the node's processes; it
+is in the namespace of the seeding pods, which has that level already. It runs the node's own tools, by ``nsenter``, and
+gets no token for the Kubernetes API.
+Source: https://cloud.google.com/kubernetes-engine/docs/how-to/persistent-volumes/local-ssd-raw
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from manifests.naming import labels, metadata, selector, weights_namespace
+from manifests.objects import KubernetesObject
+from manifests.placement import accelerator_labels, accelerator_tolerations
+from manifests.scripts import LOCAL_SSD
+from stacks.resolve import StackSpec
+
+__all__ = ["is_raw_block", "kv_tier_folder", "local_ssd", "weights_folder"]
+
+_NAME = "local-ssd"
+_EPHEMERAL = "/mnt/stateful_partition/kube-ephemeral-ssd/beamline"
+"""On GKE's RAID of the local SSDs that serve ephemeral storage on Container-Optimized OS."""
+_MOUNT = "/mnt/disks/beamline"
+"""Below the folder that Container-Optimized OS leaves to further disks."""
+_ON_NODE = ("nsenter", "--target", "1", "--mount", "--")
+_PLACES = {
+    "MOUNT": _MOUNT,
+    "BY_ID": "/dev/disk/by-id",
+    "BLOCKS": "/sys/class/block",
+    "MOUNTS": "/proc/mounts",
+    "PODS": "/var/lib/kubelet/pods",
+}
+
+
+def is_raw_block(spec: StackSpec) -> bool:
+    """Whether the kit makes the file system."""
+    return spec.preset.accelerator_pool.local_ssd_mode == "raw_block"
+
+
+def weights_folder(spec: StackSpec) -> str:
+    """The node's folder of weights."""
+    return f"{_MOUNT}/weights" if is_raw_block(spec) else _EPHEMERAL
+
+
+def kv_tier_folder() -> str:
+    """The node's folder of KV tiers on raw block; a folder for each pod is below it, named by the pod's uid."""
+    return f"{_MOUNT}/kv-tier"
+
+
+def local_ssd(spec: StackSpec) -> tuple[KubernetesObject, ...]:
+    """The DaemonSet; none where GKE makes the file system."""
+    if not is_raw_block(spec):
+        return ()
+    body = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": metadata(spec, _NAME, component=_NAME, namespace=weights_namespace(spec)),
+        "spec": {
+            "selector": {"matchLabels": selector(spec, _NAME)},
+            # A new revision takes no mount away: all may be replaced at once.
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
+            "template": {"metadata": {"labels": labels(spec, _NAME)}, "spec": _pod(spec)},
+        },
+    }
+    return (
+        KubernetesObject(
+            area="weights",
+            name=_NAME,
+            body=body,
+            timeout_s=spec.derived.release_budget_s,  # a small image, and seconds to format
+            after=("weights-namespace",),
+        ),
+    )
+
+
+def _pod(spec: StackSpec) -> dict[str, Any]:
+    return {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": 1,  # between two steps there is nothing to finish
+        "nodeSelector": accelerator_labels(spec),
+        "tolerations": accelerator_tolerations(spec),
+        "hostPID": True,  # nsenter finds the node's first process
+        "containers": [_container(spec)],
+    }
+
+
+def _container(spec: StackSpec) -> dict[str, Any]:
+    places = {"DISKS": str(spec.derived.local_ssd_count), **_PLACES}
+    return {
+        "name": _NAME,
+        "image": str(spec.images["local_ssd"]),
+        "command": [*_ON_NODE, "/bin/sh", "-c", LOCAL_SSD, _NAME],
+        "env": [{"name": name, "value": value} for name, value in places.items()],
+        # The folder is on the file system, so that it is there when that is mounted.
+        "readinessProbe": {"exec": {"command": [*_ON_NODE, "test", "-d", weights_folder(spec)]}, "periodSeconds": 5},
+        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
+        "securityContext": {"privileged": True},  # it writes block devices and mounts for the node
+    }
