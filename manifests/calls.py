@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from manifests.chosen import dynamo_release, llmd_release
 from manifests.dynamo.names import FRONTEND, member_selector
 from manifests.engine_pod import every_pod
+from manifests.local_ssd import is_raw_block
 from manifests.namespaces import DRA_DRIVER, DYNAMO, LEADER_WORKER_SET, OwnNamespace, own_namespaces
-from manifests.naming import ENGINE, ROUTER, WEIGHTS, engine_namespace, selector, weights_namespace
+from manifests.naming import ENGINE, LOCAL_SSD, ROUTER, WEIGHTS, engine_namespace, selector, weights_namespace
 from manifests.parties import (
     COLLECTORS,
     CONTROL_PLANE,
@@ -71,13 +72,19 @@ def calls(spec: StackSpec) -> tuple[Call, ...]:
 
 
 def pods(spec: StackSpec) -> tuple[Pods, ...]:
-    """Return the kinds of pods in the table, each once, in the order of the table."""
+    """Return the kinds of pods in the table, each once, in the order of the table, and those that call nobody."""
     parties = [party for call in calls(spec) for party in (call.caller, call.callee)]
     kinds: list[Pods] = []
     for party in parties:
         if isinstance(party, Pods) and party not in kinds:
             kinds.append(party)
-    return tuple(kinds)
+    return (*kinds, *_silent(spec))
+
+
+def _silent(spec: StackSpec) -> Iterator[Pods]:
+    """Pods that nobody calls and that call nobody: what makes the node's file system reads and writes disks only."""
+    if is_raw_block(spec):
+        yield Pods(LOCAL_SSD, weights_namespace(spec), {"matchLabels": selector(spec, LOCAL_SSD)}, "weights", LOCAL_SSD)
 
 
 def _tcp(*numbers: int) -> tuple[Port, ...]:

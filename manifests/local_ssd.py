@@ -14,15 +14,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from manifests.naming import labels, metadata, selector, weights_namespace
+from manifests.naming import LOCAL_SSD, labels, metadata, selector, weights_namespace
 from manifests.objects import KubernetesObject
 from manifests.placement import accelerator_labels, accelerator_tolerations
-from manifests.scripts import LOCAL_SSD
+from manifests.scripts import MAKE_FILE_SYSTEM
 from stacks.resolve import StackSpec
 
 __all__ = ["is_raw_block", "kv_tier_folder", "local_ssd", "weights_folder"]
 
-_NAME = "local-ssd"
 _EPHEMERAL = "/mnt/stateful_partition/kube-ephemeral-ssd/beamline"
 """On GKE's RAID of the local SSDs that serve ephemeral storage on Container-Optimized OS."""
 _MOUNT = "/mnt/disks/beamline"
@@ -59,21 +58,21 @@ def local_ssd(spec: StackSpec) -> tuple[KubernetesObject, ...]:
     body = {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
-        "metadata": metadata(spec, _NAME, component=_NAME, namespace=weights_namespace(spec)),
+        "metadata": metadata(spec, LOCAL_SSD, component=LOCAL_SSD, namespace=weights_namespace(spec)),
         "spec": {
-            "selector": {"matchLabels": selector(spec, _NAME)},
+            "selector": {"matchLabels": selector(spec, LOCAL_SSD)},
             # A new revision takes no mount away: all may be replaced at once.
             "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
-            "template": {"metadata": {"labels": labels(spec, _NAME)}, "spec": _pod(spec)},
+            "template": {"metadata": {"labels": labels(spec, LOCAL_SSD)}, "spec": _pod(spec)},
         },
     }
     return (
         KubernetesObject(
             area="weights",
-            name=_NAME,
+            name=LOCAL_SSD,
             body=body,
             timeout_s=spec.derived.release_budget_s,  # a small image, and seconds to format
-            after=("weights-namespace",),
+            after=("weights-namespace", f"{LOCAL_SSD}-network-policy"),
         ),
     )
 
@@ -93,9 +92,9 @@ def _pod(spec: StackSpec) -> dict[str, Any]:
 def _container(spec: StackSpec) -> dict[str, Any]:
     places = {"DISKS": str(spec.derived.local_ssd_count), **_PLACES}
     return {
-        "name": _NAME,
+        "name": LOCAL_SSD,
         "image": str(spec.images["local_ssd"]),
-        "command": [*_ON_NODE, "/bin/sh", "-c", LOCAL_SSD, _NAME],
+        "command": [*_ON_NODE, "/bin/sh", "-c", MAKE_FILE_SYSTEM, LOCAL_SSD],
         "env": [{"name": name, "value": value} for name, value in places.items()],
         # The folder is on the file system, so that it is there when that is mounted.
         "readinessProbe": {"exec": {"command": [*_ON_NODE, "test", "-d", weights_folder(spec)]}, "periodSeconds": 5},

@@ -17,6 +17,7 @@ __all__ = [
     "ENGINE",
     "ENGINE_WORKER",
     "GATEWAY",
+    "LOCAL_SSD",
     "ROUTER",
     "WEIGHTS",
     "content_name",
@@ -34,6 +35,7 @@ ENGINE_WORKER = "engine-worker"
 ROUTER = "router"
 WEIGHTS = "weights"
 GATEWAY = "gateway"
+LOCAL_SSD = "local-ssd"
 
 _HASH_LENGTH = 10
 

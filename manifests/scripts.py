@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["AWAIT_WEIGHTS", "LOCAL_SSD", "NODE_AGENT", "SEED"]
+__all__ = ["AWAIT_WEIGHTS", "MAKE_FILE_SYSTEM", "NODE_AGENT", "SEED"]
 
 _FOLDER = Path(__file__).parent / "shell"
 
 SEED = (_FOLDER / "seed.sh").read_text(encoding="utf-8")
 AWAIT_WEIGHTS = (_FOLDER / "await-weights.sh").read_text(encoding="utf-8")
 NODE_AGENT = (_FOLDER / "node-agent.sh").read_text(encoding="utf-8")
-LOCAL_SSD = (_FOLDER / "local-ssd.sh").read_text(encoding="utf-8")
+MAKE_FILE_SYSTEM = (_FOLDER / "local-ssd.sh").read_text(encoding="utf-8")

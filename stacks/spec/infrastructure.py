@@ -124,8 +124,8 @@ class AcceleratorPool(Strict):
     )
     local_ssd_mode: Literal["ephemeral", "raw_block"] = Field(
         default="ephemeral",
-        description="ephemeral: pods' own storage is on it. raw_block: the kit makes a file system of it for weights and KV "
-        "tiers alone, and pods' own storage is on the boot disk.",
+        description="ephemeral: pods' own storage is on it. raw_block: the kit makes one file system of it for weights "
+        "and KV tiers alone, and pods' own storage is on the boot disk.",
     )
     boot_disk_gb: Annotated[int, Field(ge=100, le=BOOT_DISK_LIMIT_GB)]
     provisioning: Annotated[OnDemand | Spot | FlexStart | Reservation, Field(discriminator="kind")]

@@ -143,7 +143,8 @@ def shared_flows(objects: Objects, proxy: Address) -> Iterator[Flow]:
     """Of either router stack: names, tokens, weights, scraping, the load balancer's way in, operators."""
     by_name = pods(objects)
     for pod in by_name.values():
-        yield from _to_dns(pod)
+        if pod.name != "local-ssd":  # it runs the node's own tools and calls nobody
+            yield from _to_dns(pod)
     yield from _of_seeding(objects, by_name["seeding"])
     for monitoring in objects.kind("PodMonitoring"):
         for pod in by_name.values():
