@@ -151,7 +151,7 @@ def accelerator_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -
         "spot": isinstance(pool.provisioning, Spot),
         "image_streaming": artifact_registry(spec.settings.mirror) is not None,
         "node_budget_s": spec.derived.node_budget_s,
-        "auto_repair": spec.derived.auto_repair,
+        "auto_repair": pool.repaired,
         "protected": spec.preset.production,
     }
     if isinstance(pool.provisioning, FlexStart):

@@ -69,7 +69,6 @@ class Derived:
     gpus_per_pod: int = _value("GPUs", "tensor_parallel / nodes_per_replica")
     replicas_per_node: int = _value("replicas", "GPUs per node / tensor_parallel, at least 1")
     nodes_needed: int = _value("nodes", "replicas x nodes_per_replica / replicas_per_node, rounded up")
-    auto_repair: bool = _value("", "accelerator_pool.auto_repair, else unless the nodes are flex-start")
     local_ssd_count: int = _value("disks", "accelerator_pool.local_ssd_count, else the machine type's own count")
     local_ssd_gib_per_node: int = _value("GiB", "local_ssd_count x disk size")
     allocatable_cpu_millicores: int = _value("millicores", "vCPUs less GKE's reservation (6 %, 1 %, 0.5 %, 0.25 %)")
@@ -236,7 +235,6 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         gpus_per_pod=pod_gpus,
         replicas_per_node=per_node,
         nodes_needed=replicas * spanned if spanned > 1 else math.ceil(replicas / per_node),
-        auto_repair=pool.provisioning.kind != "flex_start" if pool.auto_repair is None else pool.auto_repair,
         local_ssd_count=disks,
         local_ssd_gib_per_node=disks * hardware.local_ssd.size_gib,
         allocatable_cpu_millicores=cpu,

@@ -133,3 +133,8 @@ class AcceleratorPool(Strict):
         default=None,
         description="Whether GKE makes an unhealthy node anew; null: yes, unless provisioning.kind is flex_start.",
     )
+
+    @property
+    def repaired(self) -> bool:
+        """Whether GKE makes an unhealthy node anew, as written or by default."""
+        return self.provisioning.kind != "flex_start" if self.auto_repair is None else self.auto_repair
