@@ -140,7 +140,7 @@ def accelerator_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -
         "taints": row.gke.taints,
         "labels": row.fabric.node_labels,
         "shielded_nodes": row.gke.shielded_nodes,
-        "gvnic": row.gke.gvnic,
+        "gvnic": row.network.gvnic,
         "hugepages_2mi": transport.hugepages_2mi_per_node if transport else 0,
         "nodes": pool.nodes,
         "boot_disk_type": row.gke.boot_disk_types[0],

@@ -93,7 +93,7 @@ def _pool(resource: Resource, config: Mapping[str, Any], row: HardwareRow | Syst
         gpus=sum(_count(accelerator.get("count")) for accelerator in accelerators),
         cpu_millicores=allocatable_cpu_millicores(row.machine),
         memory_bytes=allocatable_memory_gib(row.machine) * GIB,
-        rdma_devices=row.fabric.rdma_devices if isinstance(row, HardwareRow) else 0,
+        rdma_devices=row.network.rdma_interfaces if isinstance(row, HardwareRow) else 0,
         ephemeral_bytes=allocatable_ephemeral_gib(disks, ssd_gib) * GIB if disks else _boot_disk_bytes(config),
     )
 

@@ -6,7 +6,7 @@ A wrong weight size or version floor would pass every schema and then size a nod
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import singledispatch
 
 from stacks.network_variables import NVLINK_BETWEEN_NODES, RDMA
@@ -24,6 +24,7 @@ from stacks.rows import (
     TransportRow,
 )
 from stacks.versions import minor
+from stacks.wording import some
 
 __all__ = ["inconsistencies"]
 
@@ -85,7 +86,14 @@ def _of_hardware(row: HardwareRow, say: Say) -> Iterator[Problem]:
         yield say("gke.taints", row.gke.taints, f"GKE taints {row.machine.arch} nodes; no pod would tolerate it", taint)
     if row.gke.reservation_scope == "sub_block" and "reservation" not in row.gke.provisioning:
         yield say("gke.reservation_scope", "sub_block", "these nodes do not come from reservations", "reservation")
+    for disk in row.gke.boot_disk_types:
+        if disk not in row.data_disks.types:
+            yield say("data_disks.types", row.data_disks.types, f"the nodes boot from {disk}", f"with {disk}")
+    if row.local_ssd.count and not row.local_ssd.modes:
+        yield say("local_ssd.modes", [], "a disk that no pool can have is none", "ephemeral, raw_block")
     yield from _of_fabric(row, say)
+    yield from _of_network(row, say)
+    yield from _of_sale(row, say)
 
 
 def _of_fabric(row: HardwareRow, say: Say) -> Iterator[Problem]:
@@ -103,9 +111,47 @@ def _of_fabric(row: HardwareRow, say: Say) -> Iterator[Problem]:
     if (fabric.network_profile is None) != (not fabric.profile_labels):
         why = "GKE gives nodes these labels for a network profile, and workloads select them"
         yield say("fabric.profile_labels", fabric.profile_labels, why, "empty exactly without a network_profile")
-    if fabric.rdma_devices and fabric.network_profile is None:
-        why = "without a profile GKE makes no RDMA network and offers no devices"
-        yield say("fabric.rdma_devices", fabric.rdma_devices, why, "0 without a network_profile")
+    if (fabric.network_profile is None) != (fabric.network_profile_from is None):
+        why = "a profile has a first version of GKE"
+        yield say("fabric.network_profile_from", fabric.network_profile_from, why, "null exactly without a profile")
+    rdma = row.network.rdma_interfaces
+    if rdma and fabric.network_profile is None:
+        why = "without a profile GKE makes no RDMA network, and these interfaces are no devices"
+        yield say("fabric.network_profile", None, why, "a profile, for nodes with RDMA interfaces")
+    if bool(rdma) != (fabric.roce_network_profile is not None):
+        why = f"a node has {some(rdma, 'RDMA interface')}"
+        yield say("fabric.roce_network_profile", fabric.roce_network_profile, why, "null exactly without RDMA")
+
+
+def _of_network(row: HardwareRow, say: Say) -> Iterator[Problem]:
+    """The interfaces add up to what the cloud states, and one of them is the node's own."""
+    if row.network.gbps != row.machine.network_gbps:
+        why = f"machine.network_gbps is {row.machine.network_gbps}, the interfaces have {row.network.gbps}"
+        yield say("network.nics", row.network.gbps, why, "interfaces that add up to it")
+    if not any(group.purpose == "general" for group in row.network.nics):
+        yield say("network.nics", "accelerator", "a node needs an interface of its own", "one group that is general")
+
+
+def _of_sale(row: HardwareRow, say: Say) -> Iterator[Problem]:
+    """Quotas and prices are of the ways in which the machine type is sold."""
+    sold, quota, price = set(row.gke.provisioning), row.quota, row.price
+    ways = {"gpus": {"on_demand", "reservation"}, "preemptible_gpus": {"spot", "flex_start"}}
+    for key, kinds in ways.items():
+        if getattr(quota, key) is not None and not sold & kinds:
+            yield say(f"quota.{key}", getattr(quota, key), f"it is not sold {_listed(kinds)}", "null")
+    if quota.preemptible_gpus is None and sold & ways["preemptible_gpus"]:
+        why = f"it is sold {_listed(sold & ways['preemptible_gpus'])}, which counts against a quota"
+        yield say("quota.preemptible_gpus", None, why, "the quota's name")
+    if price.spot_usd_per_hour is not None and "spot" not in sold:
+        yield say("price.spot_usd_per_hour", price.spot_usd_per_hour, "it is not sold as spot", "null")
+    discounts = (price.spot_usd_per_hour, price.one_year_usd_per_hour, price.three_years_usd_per_hour)
+    if price.usd_per_hour is not None and any(other and other >= price.usd_per_hour for other in discounts):
+        why = "one of the discounted prices is not lower"
+        yield say("price.usd_per_hour", price.usd_per_hour, why, "the highest price of the row")
+
+
+def _listed(kinds: Collection[str]) -> str:
+    return " or ".join(f"as {kind}" for kind in sorted(kinds))
 
 
 @_found.register

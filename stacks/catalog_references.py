@@ -62,7 +62,7 @@ def _transports(
                 why = "there is no such row" + (f"; did you mean {guess!r}?" if guess else "")
                 yield _problem(where, path, transport, why, ", ".join(transports))
                 continue
-            if known.rdma_device_class and not row.fabric.rdma_devices:
+            if known.rdma_device_class and not row.network.rdma_interfaces:
                 why = "pods claim RDMA devices for it, and these nodes offer none"
                 yield _problem(where, path, transport, why, "a transport without rdma_device_class")
             if known.compute_domain and row.fabric.nvlink_domain_nodes == 1:

@@ -24,8 +24,9 @@ from stacks.memory import (
 )
 from stacks.roles import roles
 from stacks.row_lookup import Rows
-from stacks.rows import DynamoRelease
+from stacks.rows import AcceleratorPrice, DynamoRelease
 from stacks.spec import HostDramOffload, LocalSsdOffload, PrefillDecode, Preset, SglangEngine
+from stacks.versions import numbers
 
 __all__ = ["Derived", "derive"]
 
@@ -142,7 +143,12 @@ class Derived:
     backend_drain_s: int = _value("s", f"termination_grace_s, at most {MAX_BACKEND_DRAIN_S}")
     gateway_timeout_s: int = _value("s", f"longest_request_s + {MARGIN_S}")
     client_timeout_s: int = _value("s", f"gateway_timeout_s + {MARGIN_S}")
-    usd_per_hour: float | None = _value("USD/h", "nodes x list price of the accelerator machine type; null: unknown")
+    min_driver: str = _value("NVIDIA driver", "the newer of what the GPUs and the engine image's CUDA need")
+    usd_per_hour: float | None = _value(
+        "USD/h", "nodes x list price of the accelerator machine type, spot where the nodes are; null: unknown"
+    )
+    usd_per_hour_one_year: float | None = _value("USD/h", "nodes x price with a commitment of a year; null: unknown")
+    usd_per_hour_three_years: float | None = _value("USD/h", "the same of three years; null: unknown")
 
     def explained(self) -> list[dict[str, object]]:
         """Return every value with its unit and formula, in declaration order."""
@@ -199,7 +205,17 @@ def _rdma_devices(preset: Preset, rows: Rows, gpus_per_pod: int) -> int:
         return 0
     if chosen.rdma_devices_per_pod is not None:
         return chosen.rdma_devices_per_pod
-    return rows.hardware.fabric.rdma_devices * gpus_per_pod // rows.hardware.gpu.count
+    return rows.hardware.network.rdma_interfaces * gpus_per_pod // rows.hardware.gpu.count
+
+
+def _node_price(price: AcceleratorPrice, provisioning: str) -> float | None:
+    """What an hour of one node costs; flex-start has prices of its own, which nobody lists by machine type."""
+    sold = {"on_demand": price.usd_per_hour, "reservation": price.usd_per_hour, "spot": price.spot_usd_per_hour}
+    return sold.get(provisioning)
+
+
+def _usd(node: float | None, nodes: int) -> float | None:
+    return None if node is None else round(node * nodes, 4)
 
 
 def derive(preset: Preset, rows: Rows) -> Derived:
@@ -228,7 +244,7 @@ def derive(preset: Preset, rows: Rows) -> Derived:
     workload_s = startup_s + STARTUP_SAFETY * engine.startup.image_pull_s
     grace_s = DRAIN_PAUSE_S + serving.longest_request_s + MARGIN_S
     gateway_s = serving.longest_request_s + MARGIN_S
-    price = hardware.price.usd_per_hour
+    price, image = hardware.price, rows.engine_image
     return Derived(
         replicas=replicas,
         nodes_per_replica=spanned,
@@ -283,5 +299,8 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         backend_drain_s=min(grace_s, MAX_BACKEND_DRAIN_S),
         gateway_timeout_s=gateway_s,
         client_timeout_s=gateway_s + MARGIN_S,
-        usd_per_hour=None if price is None else round(price * pool.nodes, 4),
+        min_driver=max(hardware.gpu.min_driver, image.min_driver, key=numbers),
+        usd_per_hour=_usd(_node_price(price, pool.provisioning.kind), pool.nodes),
+        usd_per_hour_one_year=_usd(price.one_year_usd_per_hour, pool.nodes),
+        usd_per_hour_three_years=_usd(price.three_years_usd_per_hour, pool.nodes),
     )

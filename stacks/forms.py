@@ -22,7 +22,9 @@ __all__ = [
     "Cidr",
     "ColumnPath",
     "ComputeCapability",
+    "CudaVersion",
     "DnsLabel",
+    "DriverVersion",
     "EnvironmentName",
     "FeatureName",
     "Form",
@@ -35,8 +37,10 @@ __all__ = [
     "LabelValue",
     "Mirror",
     "Namespace",
+    "NetworkProfile",
     "ObjectPrefix",
     "ProjectId",
+    "QuotaMetric",
     "Region",
     "ReservationName",
     "ResourceName",
@@ -46,6 +50,7 @@ __all__ = [
     "Topology",
     "Version",
     "Zone",
+    "ZoneLetter",
 ]
 
 
@@ -175,6 +180,39 @@ Version = Annotated[
     ),
 ]
 ComputeCapability = Annotated[str, Form(r"[0-9]+\.[0-9]", 'a compute capability in quotes, such as "12.0"')]
+CudaVersion = Annotated[
+    str,
+    Form(
+        r"[0-9]{2}\.[0-9]",
+        'a CUDA version in quotes, such as "13.0"',
+        ((r"[0-9]{2}\.[0-9]\.[0-9]+", "leave the patch out: images of one minor run alike"),),
+    ),
+]
+DriverVersion = Annotated[
+    str,
+    Form(
+        r"[0-9]{3}(\.[0-9]{2,3}(\.[0-9]{2})?)?",
+        'an NVIDIA driver, such as 580.95.05, or its branch in quotes, such as "580"',
+        ((r"[Rr][0-9]{3}.*", "leave the R out"),),
+    ),
+]
+QuotaMetric = Annotated[
+    str,
+    Form(
+        r"[A-Z][A-Z0-9_]*",
+        "a quota as Compute Engine's regions list it, such as NVIDIA_B200_GPUS",
+        (
+            (r"compute\.googleapis\.com/.*", "write the last part, in capitals"),
+            (r"[A-Za-z0-9-]+", "this is a quota id; write the metric, with underscores and without per-project-region"),
+        ),
+    ),
+]
+NetworkProfile = Annotated[
+    str, Form(r"\{zone\}(-[a-z0-9]+)+", "a network profile with {zone} for the zone, such as {zone}-vpc-roce")
+]
+ZoneLetter = Annotated[
+    str, Form(r"(ai[0-9]+)?[a-z]", "the last part of a zone, such as b", ((r"[a-z]+-.*", "leave the region out"),))
+]
 Taint = Annotated[
     str, Form(r"[a-z0-9./-]+=[A-Za-z0-9._-]*:(NoSchedule|PreferNoSchedule|NoExecute)", "a taint, key=value:effect")
 ]

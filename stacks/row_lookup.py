@@ -13,10 +13,10 @@ from stacks.rows import (
     ContainerUser,
     Drafter,
     DynamoRelease,
+    EngineImage,
     EngineKind,
     EngineRow,
     HardwareRow,
-    ImageRow,
     ModelRow,
     ModelSupport,
     ReleaseRow,
@@ -44,7 +44,7 @@ class Rows:
     release: ReleaseRow
     drafter: Drafter | None
     transport: TransportRow | None
-    engine_image: ImageRow
+    engine_image: EngineImage
     engine_user: ContainerUser
 
 
@@ -98,7 +98,7 @@ def _drafter(model: ModelRow, name: str, engine: EngineKind, problems: list[Prob
 
 def _run_from(
     engine: EngineRow, release: ReleaseRow, catalog: Catalog, problems: list[Problem]
-) -> tuple[ImageRow, ContainerUser] | None:
+) -> tuple[EngineImage, ContainerUser] | None:
     """Return the image an engine runs from and its user; a release that does not run that engine is a problem."""
     if _runs(release, engine.kind, engine.version):
         if isinstance(release, DynamoRelease):

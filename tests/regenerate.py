@@ -6,6 +6,7 @@ import runpy
 import sys
 
 from tests.docs.component_pages import COMPONENTS, components_page
+from tests.docs.hardware_page import HARDWARE, hardware_page
 from tests.docs.pages import OWNERSHIP, README, ownership_page, readme
 from tests.docs.preflight_page import PREFLIGHT, preflight_page
 from tests.matrix.page import MATRIX, matrix_page
@@ -25,6 +26,7 @@ if __name__ == "__main__":
         sys.stderr.write(f"{module}\n")
         runpy.run_module(module, run_name="__main__")
     COMPONENTS.write_text(components_page())
+    HARDWARE.write_text(hardware_page())
     OWNERSHIP.write_text(ownership_page())
     MATRIX.write_text(matrix_page())
     PREFLIGHT.write_text(preflight_page())

@@ -119,10 +119,15 @@ def _capacity(spec: StackSpec) -> str:
 
 
 def _price(spec: StackSpec) -> str:
-    price, total = spec.rows.hardware.price, spec.derived.usd_per_hour
-    if total is None:
-        return "unknown: the catalog has no price of this machine type"
-    return f"{total:.2f} USD/h for the GPU nodes, {price.region} ({price.source}, {price.as_of}); all else comes on top"
+    """Return the price as the nodes are had, and with commitments where those are known."""
+    price, derived = spec.rows.hardware.price, spec.derived
+    if derived.usd_per_hour is None:
+        kind = spec.preset.accelerator_pool.provisioning.kind.replace("_", " ")
+        return f"unknown: the catalog has no {kind} price of this machine type"
+    committed = {"a year": derived.usd_per_hour_one_year, "three years": derived.usd_per_hour_three_years}
+    parts = [f"{derived.usd_per_hour:.2f} USD/h for the GPU nodes"]
+    parts += [f"{usd:.2f} committed for {term}" for term, usd in committed.items() if usd is not None]
+    return f"{', '.join(parts)}, {price.region} ({price.source}, {price.as_of}); all else comes on top"
 
 
 def evidence_json(spec: StackSpec) -> list[dict[str, Any]]:

@@ -131,14 +131,14 @@ def compute_domain(c: Candidate) -> Iterator[Problem]:
 
 def rdma_devices(c: Candidate) -> Iterator[Problem]:
     """Claims beyond a node's devices are never allocated; a pod with fewer hangs, as its settings name them all."""
-    chosen, transport, fabric = c.preset.serving.transport, c.rows.transport, c.rows.hardware.fabric
+    chosen, transport, network = c.preset.serving.transport, c.rows.transport, c.rows.hardware.network
     asked = chosen.rdma_devices_per_pod if chosen else None
-    if transport is None or asked is None or (transport.rdma_device_class and asked == fabric.rdma_devices):
+    if transport is None or asked is None or (transport.rdma_device_class and asked == network.rdma_interfaces):
         return
-    has = f"a node has {some(fabric.rdma_devices, 'RDMA device')}"
+    has = f"a node has {some(network.rdma_interfaces, 'RDMA device')}"
     if not transport.rdma_device_class:
         why = f"{transport.name} claims no RDMA devices, so this would do nothing"
-    elif asked > fabric.rdma_devices:
+    elif asked > network.rdma_interfaces:
         why = f"{has}; the pods stay Pending: cannot allocate all claims"
     else:
         why = f"{has}, and the transport's settings name all of them; transfers over those a pod did not claim hang"
@@ -147,9 +147,9 @@ def rdma_devices(c: Candidate) -> Iterator[Problem]:
         path="serving.transport.rdma_devices_per_pod",
         value=asked,
         why=why,
-        allowed=f"null or {fabric.rdma_devices}" if transport.rdma_device_class else "null",
+        allowed=f"null or {network.rdma_interfaces}" if transport.rdma_device_class else "null",
         remedy="leave it out: a pod then claims all of its node" if transport.rdma_device_class else "leave it out",
-        source=fabric.source,
+        source=network.source,
     )
 
 

@@ -234,6 +234,41 @@ def gke_version(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def network_profile_version(c: Candidate) -> Iterator[Problem]:
+    """Managed DRANET makes the networks of a profile from some version on."""
+    row, version = c.rows.hardware, c.preset.cluster.version
+    fabric = row.fabric
+    if any(_version_problems(version, row.gke, row.machine_type)):
+        return  # too old for the machines, which has been said
+    if fabric.network_profile_from and older(version, fabric.network_profile_from):
+        yield Problem(
+            rule="network-profile-version",
+            path="cluster.version",
+            value=version,
+            why=f"the accelerator networks of {row.machine_type} (profile {fabric.network_profile}) are "
+            "made by managed DRANET, which older GKE has not",
+            allowed=f">= {fabric.network_profile_from}",
+            remedy="raise cluster.version",
+            source=fabric.source,
+        )
+
+
+def zone_known(c: Candidate) -> Iterator[Problem]:
+    """Which zones have a machine type changes, so what the catalog knows is only a hint; preflight asks the project."""
+    zone, where = c.settings.get("zone"), c.rows.hardware.locations
+    if zone and not where.offers(zone):
+        yield Problem(
+            rule="zone-without-machine",
+            path="zone",
+            value=zone,
+            why=f"{c.rows.hardware.machine_type} was not seen there on {where.as_of}; without it there is no pool",
+            allowed=", ".join(where.names()),
+            remedy="choose one of these zones, or ask: gcloud compute machine-types list --zones",
+            source=where.source,
+            severity="warning",
+        )
+
+
 def zone_in_region(c: Candidate) -> Iterator[Problem]:
     """GPU nodes live in one zone of the stack's region."""
     region, zone = c.settings.get("region"), c.settings.get("zone")
@@ -249,4 +284,15 @@ def zone_in_region(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (ssd_count, provisioning, flex_start, reservation, reservation_owner, pool_size, gke_version, zone_in_region)
+CHECKS = (
+    ssd_count,
+    provisioning,
+    flex_start,
+    reservation,
+    reservation_owner,
+    pool_size,
+    gke_version,
+    network_profile_version,
+    zone_in_region,
+    zone_known,
+)

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate, about
 from stacks.problems import Problem
+from stacks.rows import DynamoRelease
 from stacks.spec import Bucket, SglangEngine, VllmEngine
+from stacks.versions import older
 from stacks.wording import some
 
 __all__ = ["CHECKS"]
@@ -50,6 +52,23 @@ def precision_on_gpu(c: Candidate) -> Iterator[Problem]:
                 remedy="choose an allowed checkpoint or other hardware",
                 source=gpu.source,
             )
+
+
+def cuda_on_gpu(c: Candidate) -> Iterator[Problem]:
+    """An image has no kernels for GPUs that are younger than its CUDA. The node's driver is known to preflight only."""
+    gpu, image, release = c.rows.hardware.gpu, c.rows.engine_image, c.rows.release
+    if older(image.cuda, gpu.min_cuda):
+        brought = isinstance(release, DynamoRelease)
+        yield Problem(
+            rule="cuda-on-gpu",
+            path="serving.router.release" if brought else "serving.engine.version",
+            value=release.version if brought else c.rows.engine.version,
+            why=f"its image {image.repository}:{image.tag} is built with CUDA {image.cuda}, which has no kernels for "
+            f"{gpu.model}",
+            allowed=f"images of CUDA {gpu.min_cuda} or later",
+            remedy="choose a newer one, or correct the row of its image",
+            source=gpu.source,
+        )
 
 
 @about("serving.engine.kind")
@@ -200,4 +219,14 @@ def offload_tier(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (weights_named, precision_on_gpu, nvfp4_experts, moe_backend, kv_cache_dtype, window_pool, batch, offload_tier)
+CHECKS = (
+    weights_named,
+    precision_on_gpu,
+    cuda_on_gpu,
+    nvfp4_experts,
+    moe_backend,
+    kv_cache_dtype,
+    window_pool,
+    batch,
+    offload_tier,
+)

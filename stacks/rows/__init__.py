@@ -6,8 +6,16 @@ figure has its unit in the field name, so that new hardware or a new model is a 
 
 from __future__ import annotations
 
-from stacks.rows.base import ChartImage, ChartRow, ContainerUser, ImageRow, Sourced, Strict
-from stacks.rows.hardware import Fabric, GkeSupport, HardwareColumns, HardwareRow, MachineShape, SystemMachineRow
+from stacks.rows.base import ChartImage, ChartRow, ContainerUser, EngineImage, ImageRow, Sourced, Strict
+from stacks.rows.hardware import (
+    AcceleratorPrice,
+    Fabric,
+    GkeSupport,
+    HardwareColumns,
+    HardwareRow,
+    MachineShape,
+    SystemMachineRow,
+)
 from stacks.rows.models import Architecture, Checkpoint, Drafter, EngineKind, ModelRow, ModelSupport
 from stacks.rows.serving import (
     DynamoRelease,
@@ -20,6 +28,7 @@ from stacks.rows.serving import (
 )
 
 __all__ = [
+    "AcceleratorPrice",
     "Architecture",
     "ChartImage",
     "ChartRow",
@@ -27,6 +36,7 @@ __all__ = [
     "ContainerUser",
     "Drafter",
     "DynamoRelease",
+    "EngineImage",
     "EngineKind",
     "EngineRow",
     "Fabric",

@@ -7,13 +7,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from stacks.forms import HelmValue, Text, Version
+from stacks.forms import CudaVersion, DriverVersion, HelmValue, Text, Version
 
 __all__ = [
     "Arch",
     "ChartImage",
     "ChartRow",
     "ContainerUser",
+    "EngineImage",
     "ImageRow",
     "NotNegative",
     "Positive",
@@ -55,6 +56,13 @@ class ImageRow(Sourced):
     repository: Text
     tag: Text
     archs: Annotated[list[Arch], Field(min_length=1)]
+
+
+class EngineImage(ImageRow):
+    """An image that runs kernels on GPUs."""
+
+    cuda: CudaVersion = Field(description="CUDA the image is built with; its kernels run on GPUs this CUDA knows.")
+    min_driver: DriverVersion = Field(description="Oldest NVIDIA driver this CUDA runs on; GKE's node has it or not.")
 
 
 class ContainerUser(Sourced):

@@ -9,17 +9,25 @@ from pydantic import Field
 from stacks.forms import (
     ColumnPath,
     ComputeCapability,
+    CudaVersion,
+    DriverVersion,
     GkeMinor,
     GkeVersion,
     LabelKey,
     LabelValue,
+    NetworkProfile,
+    QuotaMetric,
+    Region,
     Taint,
     Text,
     Topology,
+    ZoneLetter,
 )
 from stacks.rows.base import Arch, NotNegative, Positive, Rate, Sourced, Strict
 
-__all__ = ["Fabric", "GkeSupport", "HardwareColumns", "HardwareRow", "MachineShape", "SystemMachineRow"]
+__all__ = ["AcceleratorPrice", "Fabric", "GkeSupport", "HardwareColumns", "HardwareRow", "MachineShape", "SystemMachineRow"]
+
+Usd = Annotated[float, Field(gt=0, le=100_000)]
 
 
 class MachineShape(Sourced):
@@ -41,10 +49,42 @@ class GpuShape(Sourced):
     memory_mib_per_gpu: Positive = Field(description="As the driver reports it; memory arithmetic uses this one.")
     memory_bandwidth_gb_per_s: Positive
     compute_capability: ComputeCapability
+    min_driver: DriverVersion = Field(description="Oldest NVIDIA driver, or branch of drivers, that runs these GPUs.")
+    min_cuda: CudaVersion = Field(description="Oldest CUDA an engine's image may be built with to run on them.")
     interconnect: Literal["pcie", "nvlink"]
     nccl_p2p_level: Literal["PHB", "SYS"] | None = Field(description="NCCL_P2P_LEVEL; null: leave NCCL's default.")
     fp8_tensor_cores: bool
     fp4_tensor_cores: bool
+
+
+class NicGroup(Strict):
+    """Network interfaces of one kind; a card with two ports counts as two."""
+
+    count: Positive
+    gbps: Positive = Field(description="Of each.")
+    purpose: Literal["general", "accelerator"] = Field(description="The node's own traffic, or that between its GPUs.")
+    driver: Literal["gvnic", "idpf", "mlx5"] = Field(description="mlx5: RDMA over Converged Ethernet.")
+
+
+class NetworkShape(Sourced):
+    """The network interfaces of one node."""
+
+    nics: Annotated[list[NicGroup], Field(min_length=1)]
+
+    @property
+    def gbps(self) -> int:
+        """All interfaces together."""
+        return sum(group.count * group.gbps for group in self.nics)
+
+    @property
+    def gvnic(self) -> bool:
+        """Whether the node's own traffic goes through gVNIC."""
+        return all(group.driver == "gvnic" for group in self.nics if group.purpose == "general")
+
+    @property
+    def rdma_interfaces(self) -> int:
+        """RDMA interfaces, each of them one dynamic resource that a pod can claim."""
+        return sum(group.count for group in self.nics if group.driver == "mlx5")
 
 
 class LocalSsdShape(Sourced):
@@ -53,6 +93,17 @@ class LocalSsdShape(Sourced):
     count: NotNegative
     size_gib: Positive
     attached_by_default: bool
+    modes: list[Literal["ephemeral", "raw_block"]] = Field(
+        description="As what a pool can have them: behind ephemeral storage, or as block devices."
+    )
+
+
+class DataDisks(Sourced):
+    """Network disks for data."""
+
+    types: Annotated[list[Text], Field(min_length=1)] = Field(
+        description="Documented to attach to these nodes; a type that is left out is not known to."
+    )
 
 
 class Throughput(Sourced):
@@ -82,7 +133,6 @@ class GkeSupport(Sourced):
         default="reservation", description="How far down a reservation is named; sub_block: one NVLink domain."
     )
     shielded_nodes: bool = Field(default=True, description="Bare metal has no virtual TPM; the switch is cluster-wide.")
-    gvnic: bool = Field(default=True, description="False where the general network card has another driver.")
     managed_dcgm: bool = Field(default=True, description="Whether GKE's own DCGM exporter is known to run here.")
     max_pods_per_node: Positive
     taints: list[Taint] = Field(description="Set by GKE on these nodes, as key=value:effect.")
@@ -100,9 +150,19 @@ class Fabric(Sourced):
 
     transports: list[Text] = Field(description="Rows of stacks/catalog/transports that run on these nodes.")
     nvlink_domain_nodes: Positive = Field(description="Nodes of one NVLink domain, the most a pool can have; 1: none.")
-    rdma_devices: NotNegative = Field(description="RDMA devices a node offers as dynamic resources.")
     network_profile: Text | None = Field(default=None, description="networkConfig.acceleratorNetworkProfile.")
+    network_profile_from: GkeVersion | None = Field(
+        default=None, description="First GKE version whose managed DRANET makes the profile's networks."
+    )
+    roce_network_profile: NetworkProfile | None = Field(
+        default=None,
+        description="Compute Engine's network profile of an RDMA network that is one's own, {zone} to be filled in. A "
+        "zone without it has no such machines: only preflight can know.",
+    )
     placement: Placement | None = None
+    compact_placement: bool = Field(
+        default=False, description="Whether GKE takes a compact placement policy for a pool of these nodes."
+    )
     node_labels: dict[LabelKey, LabelValue] = Field(
         default_factory=dict, description="Labels the pool must ask for, or GKE sets up no accelerator network."
     )
@@ -114,11 +174,54 @@ class Fabric(Sourced):
     )
 
 
+class Allocatable(Sourced):
+    """What somebody saw a node of this type leave to pods; the formulas of stacks/memory.py are held against it."""
+
+    memory_gib: Positive
+    cpu_millicores: Positive | None = Field(default=None, description="Null: not reported.")
+
+
+class Quota(Sourced):
+    """Regional quotas of Compute Engine that the GPUs of a pool count against; preflight asks the project for them."""
+
+    gpus: QuotaMetric | None = Field(description="On demand; null: capacity comes from reservations, which are it.")
+    preemptible_gpus: QuotaMetric | None = Field(description="Spot and flex-start; null: neither is offered.")
+
+
+class Locations(Sourced):
+    """Where the machine type was seen to be offered; no promise, so a plan only warns, and preflight asks."""
+
+    zones: Annotated[dict[Region, list[ZoneLetter]], Field(min_length=1)] = Field(
+        description="Letters of the zones by region; none: somewhere in the region."
+    )
+
+    def offers(self, zone: str) -> bool:
+        """Whether ``zone`` is among them."""
+        region, _, letter = zone.rpartition("-")
+        return region in self.zones and letter in (self.zones[region] or [letter])
+
+    def names(self) -> list[str]:
+        """Return the zones, and regions whose letters are not known, by name."""
+        return [name for region, letters in self.zones.items() for name in _zones(region, letters)]
+
+
+def _zones(region: str, letters: list[str]) -> list[str]:
+    return [f"{region}-{letter}" for letter in letters] or [region]
+
+
 class Price(Sourced):
     """Public list price of one node; null is unknown and stays unknown."""
 
-    usd_per_hour: Annotated[float, Field(gt=0, le=100_000)] | None
+    usd_per_hour: Usd | None
     region: Text
+
+
+class AcceleratorPrice(Price):
+    """Its on-demand price is ``usd_per_hour``."""
+
+    spot_usd_per_hour: Usd | None
+    one_year_usd_per_hour: Usd | None = Field(description="With a commitment of a year.")
+    three_years_usd_per_hour: Usd | None = Field(description="With a commitment of three years.")
 
 
 class HardwareRow(Strict):
@@ -128,12 +231,17 @@ class HardwareRow(Strict):
 
     machine_type: Text
     machine: MachineShape
+    network: NetworkShape
     gpu: GpuShape
     local_ssd: LocalSsdShape
+    data_disks: DataDisks
     throughput: Throughput
     fabric: Fabric
     gke: GkeSupport
-    price: Price
+    allocatable: Allocatable | None = Field(default=None, description="Null: nobody published what such a node leaves.")
+    quota: Quota
+    locations: Locations
+    price: AcceleratorPrice
 
 
 class HardwareColumns(Strict):

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from stacks.forms import ComputeCapability, EnvironmentName, GkeVersion, Text, Version
-from stacks.rows.base import ChartRow, ContainerUser, ImageRow, NotNegative, Positive, Sourced, Strict
+from stacks.rows.base import ChartRow, ContainerUser, EngineImage, ImageRow, NotNegative, Positive, Sourced, Strict
 from stacks.rows.models import EngineKind
 
 __all__ = [
@@ -55,7 +55,7 @@ class EngineRow(Sourced):
 
     kind: EngineKind
     version: Version
-    image: ImageRow | None = Field(description="Null: run only from the image of a router release that brings it.")
+    image: EngineImage | None = Field(description="Null: run only from the image of a router release that brings it.")
     user: ContainerUser | None
     port: Positive
     metrics_path: Text
@@ -127,7 +127,7 @@ class DynamoRuntime(Sourced):
     """The image that runs one engine under this release."""
 
     engine_version: Version
-    image: ImageRow
+    image: EngineImage
     module: Text = Field(description="Python module of the worker.")
     spans_nodes: bool = Field(description="Whether the kit renders one replica of it over several nodes.")
     prefill_decode: bool = Field(description="Whether the kit renders separate prefill and decode workers of it.")

@@ -36,6 +36,9 @@ def test_hardware_agrees_with_the_facts(name: str) -> None:
         "network_gbps": row.machine.network_gbps,
         "nccl_p2p_level": row.gpu.nccl_p2p_level,
         "usd_per_hour": row.price.usd_per_hour,
+        "rdma": row.network.rdma_interfaces,
+        "min_driver": row.gpu.min_driver,
+        "min_cuda": row.gpu.min_cuda,
     }
     assert found == FACTS["hardware"][name]
 
@@ -59,7 +62,7 @@ def test_metal_agrees_with_the_facts(name: str) -> None:
         "reservation_scope": gke.reservation_scope,
         "boot_disk_types": gke.boot_disk_types,
         "shielded_nodes": gke.shielded_nodes,
-        "gvnic": gke.gvnic,
+        "gvnic": row.network.gvnic,
         "taints": gke.taints,
     }
     assert found == FACTS["metal"][name]
@@ -96,6 +99,7 @@ def test_one_card_is_the_same_on_every_machine() -> None:
     for row in CATALOG.hardware.values():
         gpu = row.gpu
         figures = (gpu.model, gpu.memory_gb_per_gpu, gpu.memory_mib_per_gpu, gpu.memory_bandwidth_gb_per_s)
+        figures += (gpu.min_driver, gpu.min_cuda)
         features = (gpu.compute_capability, gpu.fp8_tensor_cores, gpu.fp4_tensor_cores, row.local_ssd.size_gib)
         per_card.setdefault(gpu.accelerator_type, set()).add(figures + features)
     assert {card: len(figures) for card, figures in per_card.items()} == dict.fromkeys(per_card, 1)
@@ -124,6 +128,7 @@ def test_every_figure_has_a_source() -> None:
     assert unsourced == {
         "HardwareRow": ["machine_type"],
         "SystemMachineRow": ["machine_type"],
+        "NicGroup": ["count", "gbps", "purpose", "driver"],
         "ChartImage": ["repository_value", "tag_value"],
     }
 

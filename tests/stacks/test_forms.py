@@ -50,6 +50,11 @@ TAKEN: dict[str, list[str]] = {
     "HelmValue": ["image.repository", "dynamo-operator.controllerManager.manager.image.tag"],
     "FeatureName": ["precision:nvfp4", "parallelism:tp8-ep", "kv-offload:host_dram", "gateway:gke-l7-rilb"],
     "ComputeCapability": ["12.0", "8.9"],
+    "CudaVersion": ["13.0", "11.8"],
+    "DriverVersion": ["580", "580.95.05"],
+    "QuotaMetric": ["NVIDIA_B200_GPUS"],
+    "NetworkProfile": ["{zone}-vpc-roce", "{zone}-vpc-roce-metal"],
+    "ZoneLetter": ["b", "ai1b"],
     "Taint": ["nvidia.com/gpu=present:NoSchedule", "a=:NoExecute"],
 }
 REFUSED: list[tuple[str, str, str]] = [
@@ -122,6 +127,16 @@ REFUSED: list[tuple[str, str, str]] = [
     ("HelmValue", "image..tag", "write it in the allowed form"),
     ("FeatureName", "precison:fp8", "write it in the allowed form"),
     ("Taint", "nvidia.com/gpu", "write it in the allowed form"),
+    ("CudaVersion", "13.0.3", "leave the patch out: images of one minor run alike"),
+    ("DriverVersion", "R580", "leave the R out"),
+    ("QuotaMetric", "compute.googleapis.com/nvidia_b200_gpus", "write the last part, in capitals"),
+    (
+        "QuotaMetric",
+        "NVIDIA-B200-GPUS-per-project-region",
+        "this is a quota id; write the metric, with underscores and without per-project-region",
+    ),
+    ("NetworkProfile", "us-central1-b-vpc-roce", "write it in the allowed form"),
+    ("ZoneLetter", "us-central1-b", "leave the region out"),
 ]
 
 

@@ -79,6 +79,19 @@ def test_memory_that_gke_leaves_on_metal() -> None:
     assert allocatable_memory_gib(_machine(144, 960)) == 869 == int(total - 9.32 - (total - 128) * 0.02 - 0.1)
 
 
+SEEN = {name: row for name, row in load_catalog().hardware.items() if row.allocatable}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_the_formulas_are_on_the_safe_side_of_real_nodes(name: str) -> None:
+    """What a node was seen to leave is never less than what we plan with, and at most a twentieth more."""
+    seen, machine = SEEN[name].allocatable, SEEN[name].machine
+    assert seen is not None
+    assert 0.95 * seen.memory_gib <= allocatable_memory_gib(machine) <= seen.memory_gib
+    if seen.cpu_millicores is not None:
+        assert allocatable_cpu_millicores(machine) == seen.cpu_millicores
+
+
 def test_kv_of_a_dense_model() -> None:
     """Qwen3 4B has no windows: 36 layers x 2 x 8 heads x 128 x 2 bytes."""
     qwen = load_catalog().models["qwen3-4b"].architecture

@@ -12,9 +12,11 @@ from beamline.sandbox.cloud.versions import GkeVersion
 
 __all__ = [
     "IMAGES",
+    "MACHINES",
     "Domain",
     "Family",
     "Machine",
+    "add_machines",
     "families",
     "family_of",
     "machine",
@@ -26,6 +28,8 @@ __all__ = [
 ]
 
 _HERE = Path(__file__).parent
+MACHINES = "machines.yaml"
+"""The table's file, here and in the cloud folder of a sandbox that knows more machines."""
 IMAGES = ("COS_CONTAINERD", "UBUNTU_CONTAINERD")
 """Image types of GKE, all of which a family has unless its row says otherwise."""
 _ZONE = re.compile(r"([a-z]+-[a-z]+\d+)-([a-z])")
@@ -55,8 +59,9 @@ class Family:
     local_ssd_gib: int = 0
     images: tuple[str, ...] = IMAGES
     on_demand: bool = True
-    """Whether there are machines without a reservation."""
+    """Whether there are machines without a reservation that stay."""
     flex_start: bool = False
+    reservations: bool = True
     autoscaling: bool = True
     shielded_nodes: bool = True
     confidential: bool = True
@@ -64,6 +69,8 @@ class Family:
     """The domain that holds all nodes of a pool; None: the family has none across nodes."""
     network_profiles: tuple[str, ...] = ()
     rdma_devices: int = 0
+    rdma_agent: bool = False
+    """Whether the RDMA interfaces exist only once an agent on the node has set them up."""
     floors: tuple[GkeVersion, ...] = ()
     """The first GKE patch of a minor that runs the family; minors below the first entry never do."""
     zones: dict[str, list[str]] | None = None
@@ -89,11 +96,46 @@ class Machine:
         return 0 if 0 in self.local_ssds else max(self.local_ssds)
 
 
+_tables = [_HERE / MACHINES]
+
+
+def add_machines(folder: Path) -> None:
+    """Know from now on also the machines in ``folder``, if it has a file of them: hardware that is not in the table.
+
+    The file has the form of the table here. Raises ValueError for one that cannot be read, or that says a name anew.
+    """
+    path = folder / MACHINES
+    if path in _tables or not path.exists():
+        return
+    _tables.append(path)
+    _data.cache_clear()
+    try:
+        _data()
+    except (AttributeError, KeyError, TypeError, ValueError, yaml.YAMLError) as error:
+        _tables.remove(path)
+        _data.cache_clear()
+        raise ValueError(f"the simulated machines {path} cannot be read: {error}") from error
+
+
 @cache
 def _data() -> tuple[dict[str, Family], dict[str, Machine]]:
-    raw = yaml.safe_load((_HERE / "machines.yaml").read_text())
-    families = {name: _family(name, row) for name, row in raw["families"].items()}
-    machines = {
+    families: dict[str, Family] = {}
+    machines: dict[str, Machine] = {}
+    for path in _tables:
+        raw = yaml.safe_load(path.read_text())
+        _take(families, {name: _family(name, row) for name, row in raw["families"].items()})
+        _take(machines, _machines(raw["machines"], families))
+    return families, machines
+
+
+def _take(known: dict[str, Any], more: dict[str, Any]) -> None:
+    if twice := sorted(known.keys() & more.keys()):
+        raise ValueError(f"{', '.join(twice)} known already")
+    known |= more
+
+
+def _machines(raw: dict[str, dict[str, Any]], families: dict[str, Family]) -> dict[str, Machine]:
+    return {
         name: Machine(
             name=name,
             family=families[family],
@@ -103,17 +145,16 @@ def _data() -> tuple[dict[str, Family], dict[str, Machine]]:
             local_ssds=tuple(row.get("local_ssds", [0])),
             reserved_millicores=row.get("reserved_millicores"),
         )
-        for family, rows in raw["machines"].items()
+        for family, rows in raw.items()
         for name, row in rows.items()
     }
-    return families, machines
 
 
 def _family(name: str, row: dict[str, Any]) -> Family:
     given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
     floors = given.pop("gke_floors", {})
     domain = given.pop("nvlink_domain", None)
-    del given["sources"]  # for the reader of the file
+    given.pop("sources", None)  # for the reader of the file
     return Family(
         **{
             "name": name,

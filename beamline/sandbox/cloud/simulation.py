@@ -10,6 +10,7 @@ from typing import Any
 
 from beamline.sandbox.cloud.api_server import ApiServer
 from beamline.sandbox.cloud.ledger import Ledger
+from beamline.sandbox.cloud.machines import add_machines
 from stacks.cloud import SANDBOX_PROJECT
 from stacks.problems import EnvironmentProblem
 
@@ -63,6 +64,10 @@ def open_simulation() -> Simulation:
             f"BEAMLINE_SANDBOX={os.environ.get('BEAMLINE_SANDBOX', '')!r} names no sandbox ({error}); "
             "this program plays Google Cloud for `beamline sandbox` and is started by it"
         ) from error
+    try:
+        add_machines(folder / "cloud")
+    except ValueError as error:
+        raise EnvironmentProblem(f"{error}; correct it or delete it") from error
     kubernetes = raw["kubernetes"]
     return Simulation(
         ledger=Ledger(folder / "cloud" / "ledger.db"),

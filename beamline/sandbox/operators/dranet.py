@@ -14,7 +14,7 @@ from typing import Any
 
 from beamline.sandbox.cloud.api_server import ApiServer, Kind
 from beamline.sandbox.cloud.faults import Faults, read_faults
-from beamline.sandbox.cloud.machines import machine
+from beamline.sandbox.cloud.machines import Machine, machine
 from beamline.sandbox.cloud.node_objects import PROFILE_LABEL
 from beamline.sandbox.operators.world import Manifest, World
 
@@ -22,10 +22,8 @@ __all__ = ["DRIVER", "Dranet"]
 
 DRIVER = "dra.net"
 
-_LABELS = {
-    "cloud.google.com/gke-networking-dra-driver": "true",
-    "cloud.google.com/gke-dpv2-unified-cni": "cni-migration",
-}
+_LABELS = {"cloud.google.com/gke-networking-dra-driver": "true"}
+_METAL_LABELS = {"cloud.google.com/gke-dpv2-unified-cni": "cni-migration"}
 _POOL_LABEL = "cloud.google.com/gke-nodepool"
 _PROGRAM = "asapd-lite"
 _SLICE = Kind("resource.k8s.io/v1", "ResourceSlice", "resourceslices", namespaced=False)
@@ -68,7 +66,7 @@ class Dranet:
         faults = read_faults(self.folder)
         ready = {pod["spec"].get("nodeName") for pod in self.world.of_kind("Pod") if _sets_up_interfaces(pod)}
         for node, place in _places(nodes):
-            if node["metadata"]["name"] in ready and _is_enabled(node):
+            if (node["metadata"]["name"] in ready or not _needs_agent(node)) and _is_enabled(node):
                 made = _slice(node, _devices(node, place, faults))
                 yield made["metadata"]["name"], made
 
@@ -82,14 +80,25 @@ def _places(nodes: list[Manifest]) -> Iterator[tuple[Manifest, int]]:
         counts[pool] += 1
 
 
+def _machine_of(node: Manifest) -> Machine | None:
+    return machine(node["metadata"].get("labels", {}).get("node.kubernetes.io/instance-type", ""))
+
+
 def _interfaces(node: Manifest) -> int:
-    made = machine(node["metadata"].get("labels", {}).get("node.kubernetes.io/instance-type", ""))
+    made = _machine_of(node)
     return made.family.rdma_devices if made else 0
+
+
+def _needs_agent(node: Manifest) -> bool:
+    """Tell whether the node's interfaces exist only once asapd-lite has set them up: a virtual machine has them."""
+    made = _machine_of(node)
+    return made is not None and made.family.rdma_agent
 
 
 def _is_enabled(node: Manifest) -> bool:
     labels = node["metadata"].get("labels", {})
-    return PROFILE_LABEL in labels and all(labels.get(key) == value for key, value in _LABELS.items())
+    wanted = _LABELS | (_METAL_LABELS if _needs_agent(node) else {})
+    return PROFILE_LABEL in labels and all(labels.get(key) == value for key, value in wanted.items())
 
 
 def _sets_up_interfaces(pod: Manifest) -> bool:

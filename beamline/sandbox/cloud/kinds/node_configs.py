@@ -165,11 +165,21 @@ def _capacity(config: Inputs, family: Family | None) -> Iterator[Failure]:
             yield Failure("flexStart", f"{family.name} is not offered through flex-start")
     if config.get("spot") and config.get("preemptible"):
         yield Failure("preemptible", "only one of spot and preemptible can be set")
-    if family is not None and not family.on_demand and kind != "SPECIFIC_RESERVATION":
-        yield Failure(
-            "reservationAffinity",
-            f"{family.name} is offered through reservations only: consume one by name (SPECIFIC_RESERVATION)",
-        )
+    if family is not None:
+        yield from _sale(config, family, kind)
+
+
+def _sale(config: Inputs, family: Family, reservation: str | None) -> Iterator[Failure]:
+    """Whether the family's machines can be had on demand, or from reservations."""
+    ways = [name for name, offered in (("Spot", family.spot), ("flex-start", family.flex_start)) if offered]
+    chosen = (config.get("spot") and family.spot) or (config.get("flexStart") and family.flex_start)
+    if reservation == "SPECIFIC_RESERVATION" and not family.reservations:
+        yield Failure("reservationAffinity", f"{family.name} is offered as {' or '.join(ways)} VMs only")
+    elif not family.on_demand and reservation != "SPECIFIC_RESERVATION" and not chosen:
+        reserved = ["consume one by name (SPECIFIC_RESERVATION)"] if family.reservations else []
+        where = " through reservations only" if family.reservations and not ways else ", but not on demand"
+        others = [f"ask for {' or '.join(ways)} VMs"] if ways else []
+        yield Failure("reservationAffinity", f"{family.name} is offered{where}: {', or '.join([*reserved, *others])}")
 
 
 def _reservation(affinity: Inputs) -> Iterator[Failure]:
