@@ -143,7 +143,7 @@ class Derived:
     backend_drain_s: int = _value("s", f"termination_grace_s, at most {MAX_BACKEND_DRAIN_S}")
     gateway_timeout_s: int = _value("s", f"longest_request_s + {MARGIN_S}")
     client_timeout_s: int = _value("s", f"gateway_timeout_s + {MARGIN_S}")
-    min_driver: str = _value("NVIDIA driver", "the newer of what the GPUs and the engine image's CUDA need")
+    min_driver: str = _value("driver", "NVIDIA's; the newer of what the GPUs and the engine image's CUDA need")
     usd_per_hour: float | None = _value(
         "USD/h", "nodes x list price of the accelerator machine type, spot where the nodes are; null: unknown"
     )

@@ -25,7 +25,15 @@ from stacks.forms import (
 )
 from stacks.rows.base import Arch, NotNegative, Positive, Rate, Sourced, Strict
 
-__all__ = ["AcceleratorPrice", "Fabric", "GkeSupport", "HardwareColumns", "HardwareRow", "MachineShape", "SystemMachineRow"]
+__all__ = [
+    "AcceleratorPrice",
+    "Fabric",
+    "GkeSupport",
+    "HardwareColumns",
+    "HardwareRow",
+    "MachineShape",
+    "SystemMachineRow",
+]
 
 Usd = Annotated[float, Field(gt=0, le=100_000)]
 
