@@ -17,7 +17,7 @@ from beamline.sandbox.cloud.operations import Operations
 from beamline.sandbox.cloud.simulation import Simulation
 
 from .fake_api import FakeApi
-from .samples import CLUSTER, CLUSTER_ID, NETWORK, NETWORK_ID, POOL, build, inputs
+from .samples import CLUSTER, CLUSTER_ID, NETWORK, NETWORK_ID, POOL, SUB_BLOCK, build, build_metal, inputs
 
 SYSTEM = f"{CLUSTER_ID}/nodePools/beam-system"
 NEEDS = ("network", "nodes", "account", "cluster")
@@ -78,6 +78,23 @@ def test_work_that_fails_leaves_a_resource_that_a_later_update_repairs(
     assert (found.state, api.names("Node")) == (State.FAILED, [])
     assert cloud.update(POOL, SYSTEM, inputs("system")).state is State.RUNNING
     assert len(api.names("Node")) == 2
+
+
+def test_gke_goes_on_to_ask_for_machines_it_did_not_get(
+    cloud: Operations, simulation: Simulation, api: FakeApi
+) -> None:
+    """A refresh finds the pool unwell until the machines are there, and does not need an update to mend it."""
+    short = {"sub_blocks": [{"name": SUB_BLOCK, "healthy_hosts": 6}]}
+    write(simulation, **short)
+    with pytest.raises(CreatedButFailedError, match="Expected 8, running 6"):
+        build_metal(cloud)
+    with pytest.raises(CreatedButFailedError, match="Expected 8, running 6"):
+        cloud.read(POOL, f"{CLUSTER_ID}/nodePools/beam-metal")
+    (simulation.folder / FAULTS).unlink()
+    found = cloud.read(POOL, f"{CLUSTER_ID}/nodePools/beam-metal")
+    assert found is not None
+    assert found.state is State.RUNNING
+    assert len([name for name in api.names("Node") if "beam-metal" in name]) == 8
 
 
 @pytest.mark.parametrize("operation", ["create", "update", "delete"])

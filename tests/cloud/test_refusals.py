@@ -9,9 +9,11 @@ import pytest
 import yaml
 
 from beamline.sandbox.cloud.errors import CloudError, CreatedButFailedError
-from beamline.sandbox.cloud.inventory import PROJECT_FILE
+from beamline.sandbox.cloud.inventory import PROJECT_FILE, read_inventory
 from beamline.sandbox.cloud.kinds import KINDS
+from beamline.sandbox.cloud.machines import machine, machine_names
 from beamline.sandbox.cloud.operations import Operations
+from beamline.sandbox.cloud.quota_metrics import metrics
 from beamline.sandbox.cloud.quota_use import quota_uses
 from beamline.sandbox.cloud.simulation import Simulation
 
@@ -142,6 +144,25 @@ def test_an_api_that_went_off_stops_everything(cloud: Operations, simulation: Si
         getattr(cloud, operation)(*arguments)
     write(simulation, {})
     getattr(cloud, operation)(*arguments)
+
+
+def test_every_machine_with_gpus_counts_towards_one_quota_of_its_family() -> None:
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in machine_names():
+        made = machine(name)
+        assert made is not None
+        for capacity, sold in (("standard", True), ("preemptible", made.family.spot or made.family.flex_start)):
+            if made.gpus and sold:
+                found[name, capacity] = [
+                    metric.name
+                    for metric in metrics().values()
+                    if metric.counts == "gpus" and metric.scope == "region" and metric.capacity == capacity
+                    if made.family.gpu in metric.of_gpus
+                    or (metric.dimension and made.family.name not in metric.not_families)
+                ]
+    assert {case: names for case, names in found.items() if len(names) != 1} == {}
+    limited = {quota.metric for quota in read_inventory(Path("nowhere")).quotas}
+    assert set(metrics()) == limited
 
 
 def test_every_type_has_an_api_and_permissions() -> None:

@@ -57,7 +57,11 @@ class Operations:
             return self._worked(kind, target, record, kind.create_s)
 
     def read(self, token: str, resource_id: str) -> Record | None:
-        """Return a resource as it is now; None when it is gone."""
+        """Return a resource as it is now; None when it is gone.
+
+        Work that failed goes on, as GKE goes on to ask for machines it did not get. Raises CreatedButFailedError while
+        the resource is not well: a refresh then keeps that in mind for the next ``up``.
+        """
         with self._locks[resource_id]:
             record = self._ledger.find(token, resource_id)
             if record is None:
@@ -66,6 +70,8 @@ class Operations:
                 self._admitted(Target("read", token, _identity(record), record.inputs), resource_id)
             except CloudError as error:
                 raise CloudError(f"Error when reading {KINDS[token].title} {resource_id!r}: {error}") from error
+            if record.state == State.FAILED:
+                return self._settled(KINDS[token], self._computed(KINDS[token], record))
             return self._caught_up(record)
 
     def update(self, token: str, resource_id: str, inputs: Mapping[str, Any]) -> Record:
