@@ -289,6 +289,21 @@ def test_a_new_process_goes_on_where_a_killed_one_stopped(
     assert {record.state for record in simulation.ledger.everything()} == {State.RUNNING}
 
 
+def test_a_cluster_is_not_changed_before_the_work_on_its_pools_is_done(
+    cloud: Operations, simulation: Simulation, api: FakeApi
+) -> None:
+    """GKE refuses it and its provider waits; so the pool of a killed process is finished first."""
+    build(cloud, *upto("system"))
+    simulation.interrupted.set()
+    pool = cloud.create(POOL, inputs("system"))
+    simulation.interrupted.clear()
+    assert (pool.state, api.names("Node")) == (State.WORKING, [])
+    Operations(simulation).update(CLUSTER, CLUSTER_ID, inputs("cluster", resourceLabels={"a": "b"}))
+    found = simulation.ledger.find(POOL, pool.id)
+    assert found is not None
+    assert (found.state, len(api.names("Node"))) == (State.RUNNING, 2)
+
+
 def test_a_deletion_that_was_cut_short_is_finished(cloud: Operations, simulation: Simulation, api: FakeApi) -> None:
     records = build(cloud)
     simulation.ledger.change(POOL, records["gpus"].id, state=State.DELETING)
