@@ -58,12 +58,16 @@ def from_credentials(project: str) -> Google:
     Raises ``EnvironmentProblem`` when there are none.
     """
     import google.auth  # noqa: PLC0415 - a library nobody else needs
+    import google.oauth2.credentials  # noqa: PLC0415
     from google.auth.exceptions import GoogleAuthError  # noqa: PLC0415
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about a missing quota project, which is given here
-            credentials, _ = google.auth.default(scopes=[_SCOPE], quota_project_id=project)
+            credentials, _ = google.auth.default(scopes=[_SCOPE])
+        if isinstance(credentials, google.oauth2.credentials.Credentials) and not credentials.quota_project_id:
+            # A person's reads have to count for some project; a service account's count for its own.
+            credentials = credentials.with_quota_project(project)
     except (GoogleAuthError, OSError, ValueError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise EnvironmentProblem(

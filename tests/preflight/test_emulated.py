@@ -22,6 +22,13 @@ from tests.preflight.targets import simulated, target
 STACKS = ("g4-llmd", "g4-dynamo", "a4x-max-dynamo", "a4x-max-llmd", "small-l4")
 
 
+MIRROR = "us-central1-docker.pkg.dev/acme/mirror"
+EXISTING = {"network": {"kind": "existing", "network": "beamline-dev", "subnetwork": "office", "pods_range": "pods",
+                        "services_range": "services"}}  # fmt: skip
+CERTIFIED = {"serving": {"router": {"gateway": {"certificate": "beam"}}}}
+HUB = {"model": {"weights": {"kind": "huggingface", "repository": "a/b", "revision": "0" * 40, "token_secret": "hub"}}}
+
+
 def asked(preset: str, folder: Path, project: str = "", **settings: Any) -> Report:
     stack = target(preset, **settings)
     with simulated(folder, stack, project) as world:
@@ -214,7 +221,11 @@ def test_every_answer_is_as_googles_schema_says(tmp_path: Path, monkeypatch: pyt
     for record in (*networks("10.0.0.0/20", "192.168.0.0/24"), *cluster(4)):
         simulated_project(tmp_path).ledger.add(record)
     asked(METAL, tmp_path, RESERVED)
-    assert len({route.path for route, _ in seen}) >= 15
+    asked(METAL, tmp_path, RESERVED.replace("central1", "east4"))
+    block = {"reservation": "r/reservationBlocks/b", "accept_unverified": ["provisioning:reservation"]}
+    asked(G4, tmp_path, RESERVED, overrides=RESERVE, mirror=MIRROR, **block)
+    asked(G4, tmp_path, overrides=EXISTING | CERTIFIED | HUB)
+    assert {route.path for route, _ in seen} == {route.path for route in server.ROUTES}
     wrong_keys = {found for route, answer in seen for found in against_schema(route, answer)}
     assert wrong_keys == set()
 
@@ -229,3 +240,13 @@ def against_schema(route: Route, answer: Any) -> Iterator[str]:
             same = re.sub(r"\{[^}]+\}", "{}", path) == ours.replace("versions/latest", "versions/{}")
             if same and method["httpMethod"] == route.method and route.host in document["rootUrl"]:
                 yield from unknown_keys(document, method["response"], answer, method["id"])
+
+
+def test_images_of_a_private_mirror_are_asked_for_by_googles_api(tmp_path: Path) -> None:
+    """No registry is asked, as none tells anonymously; the repository may be another project's."""
+    assert wrong(asked(G4, tmp_path, mirror=MIRROR)) == []
+    found = wrong(asked(G4, tmp_path, "repositories: [another]", mirror=MIRROR))
+    assert {(check, rule) for check, rule, _ in found} == {
+        ("permissions", "could not look"),
+        ("images", "image-missing"),
+    }

@@ -234,6 +234,13 @@ CASES = (
     Case("subnetwork", "subnetwork-missing", in_network, fixed(Ground(None)), fixed(Ground(NODES))),
     Case(
         "subnetwork",
+        "subnetwork-network",
+        in_network,
+        fixed(Ground(NODES, in_network=False)),
+        fixed(Ground(NODES)),
+    ),
+    Case(
+        "subnetwork",
         "secondary-range-missing",
         in_network,
         fixed(Ground(replace(NODES, ranges=NODES.ranges[:1]))),

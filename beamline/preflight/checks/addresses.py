@@ -155,6 +155,8 @@ class Ground:
 
     subnet: Subnet | None
     proxies: bool = True
+    in_network: bool = True
+    """Whether the subnet belongs to the VPC that is named."""
 
 
 def _existing(target: Target) -> ExistingNetwork:
@@ -175,7 +177,8 @@ def _look_existing(target: Target, world: World) -> Ground:
     pages = world.google.pages("compute", "subnetworks.list", **place, filter='purpose = "REGIONAL_MANAGED_PROXY"')
     proxies = [row for page in pages for row in page.get("items", [])]
     ours = f"/networks/{plan.network}"
-    return Ground(_subnet(item), any(row["network"].endswith(ours) for row in proxies))
+    has_proxies = any(row["network"].endswith(ours) for row in proxies)
+    return Ground(_subnet(item), has_proxies, item["network"].endswith(ours))
 
 
 def _pod_addresses(max_pods: int) -> int:
@@ -195,6 +198,17 @@ def judge_subnetwork(target: Target, ground: Ground) -> list[Finding]:
                 found=f"there is none of this name in {target.region}",
                 needed="a subnet that is there",
                 remedy="correct network.subnetwork or region, or let the stack make its own (network.kind: new)",
+            )
+        ]
+    if not ground.in_network:
+        return [
+            Finding.problem(
+                "subnetwork-network",
+                "network.subnetwork",
+                f"the subnet {plan.subnetwork} is in {plan.network}",
+                found="it belongs to another VPC",
+                needed=f"a subnet of {plan.network} in {target.region}",
+                remedy="name the VPC and a subnet of it",
             )
         ]
     preset, rows = target.spec.preset, target.spec.rows
@@ -271,6 +285,7 @@ SUBNETWORK: Check[Ground] = Check(
     source="GKE docs, VPC-native clusters; load balancing docs, proxy-only subnets",
     rules=(
         "subnetwork-missing",
+        "subnetwork-network",
         "secondary-range-missing",
         "range-too-small",
         "no-private-google-access",

@@ -6,17 +6,20 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from beamline.engine.graph import Resource
 from beamline.engine.values import value_to_json
 from beamline.preflight.findings import Check, Finding
+from beamline.preflight.google import NotFoundError, UnansweredError
 from beamline.preflight.target import Target
 from beamline.preflight.world import World
-from beamline.registry import RefusedError, UnreachableError, architectures
+from beamline.registry import RefusedError, RegistryClient, UnreachableError, architectures
 from stacks.cloud import SANDBOX_PROJECT
 
 __all__ = ["IMAGES", "Image", "judge_images", "needed_archs"]
 
+_ARTIFACT_REGISTRY = "-docker.pkg.dev"
 _POOL = "cloud.google.com/gke-nodepool"
 _RELEASE = "kubernetes:helm.sh/v3:Release"
 
@@ -80,19 +83,44 @@ def _archs(target: Target, text: str) -> set[str]:
 
 def _look(target: Target, world: World) -> dict[str, Image]:
     client = world.registry()
-    found = {}
-    for name in needed_archs(target):
-        registry, _, path = name.partition("/")
-        tagged, _, digest = path.partition("@")
-        repository, _, tag = tagged.rpartition(":")
-        try:
-            found[name] = Image(frozenset(architectures(client, registry, repository, digest or tag)))
-        except UnreachableError as error:
-            found[name] = Image(reason=str(error))
-        except RefusedError as error:
-            is_missing = error.rule == "image-not-found"
-            found[name] = Image(missing=error.why) if is_missing else Image(reason=error.why)
-    return found
+    return {name: _looked_at(world, client, name) for name in needed_archs(target)}
+
+
+def _looked_at(world: World, client: RegistryClient, name: str) -> Image:
+    registry, _, path = name.partition("/")
+    tagged, _, digest = path.partition("@")
+    repository, _, tag = tagged.rpartition(":")
+    try:
+        if registry.endswith(_ARTIFACT_REGISTRY):
+            return Image(
+                _in_artifact_registry(world, registry.removesuffix(_ARTIFACT_REGISTRY), repository, tag, digest)
+            )
+        return Image(frozenset(architectures(client, registry, repository, digest or tag)))
+    except NotFoundError as error:
+        return Image(missing=str(error))
+    except (UnreachableError, UnansweredError) as error:
+        return Image(reason=str(error))
+    except RefusedError as error:
+        return Image(missing=error.why) if error.rule == "image-not-found" else Image(reason=error.why)
+
+
+def _in_artifact_registry(world: World, location: str, path: str, tag: str, digest: str) -> frozenset[str]:
+    """Ask by Google's API: a repository that nobody may pull from anonymously tells it to whoever may read it."""
+    project, repository, package = path.split("/", 2)
+    parent = f"projects/{project}/locations/{location}/repositories/{repository}"
+    image, methods = quote(package, safe=""), "projects.locations.repositories"
+    if not digest:
+        found = world.google.call(
+            "artifactregistry", f"{methods}.packages.tags.get", name=f"{parent}/packages/{image}/tags/{tag}"
+        )
+        digest = found["version"].rpartition("/")[2]
+    answer = world.google.call(
+        "artifactregistry", f"{methods}.dockerImages.get", name=f"{parent}/dockerImages/{image}@{digest}"
+    )
+    archs = {row.get("architecture", "") for row in answer.get("imageManifests", []) if row.get("os") == "linux"}
+    if not archs:
+        raise UnansweredError("Artifact Registry does not tell for which processors it is")
+    return frozenset(archs)
 
 
 def judge_images(target: Target, images: Mapping[str, Image]) -> list[Finding]:
@@ -145,7 +173,7 @@ def _unresolved(name: str) -> Finding:
 IMAGES: Check[dict[str, Image]] = Check(
     id="images",
     asks="the registries have the images for the nodes' processors",
-    source="OCI distribution specification; stacks/catalog",
+    source="OCI distribution specification; Artifact Registry API, dockerImages.get; stacks/catalog",
     rules=("image-missing", "image-wrong-arch", "image-not-pinned"),
     look=_look,
     judge=judge_images,

@@ -92,7 +92,10 @@ def _family_limit(target: Target, world: World, quota: QuotaRow) -> float | None
 
 
 def _family_usage(target: Target, world: World, quota: QuotaRow) -> float:
-    """Return the last usage that Cloud Monitoring has; a family that was never used has no record."""
+    """Return the last usage that Cloud Monitoring has; a family that was never used has no record.
+
+    A family may have limits for regions and for zones, each with a record of the same usage or of a part of it.
+    """
     metric = quota.metric.rpartition("/")[2]
     now: datetime = world.now()
     kind = f'metric.type = "compute.googleapis.com/quota/{metric}/usage"'
@@ -106,7 +109,9 @@ def _family_usage(target: Target, world: World, quota: QuotaRow) -> float:
         interval_endTime=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
     )
     series = answer.get("timeSeries", [])
-    return sum(float(row["points"][0]["value"].get("int64Value", 0)) for row in series if row.get("points"))
+    return max(
+        (float(row["points"][0]["value"].get("int64Value", 0)) for row in series if row.get("points")), default=0
+    )
 
 
 def judge_quotas(target: Target, rooms: list[Room]) -> list[Finding]:

@@ -75,7 +75,7 @@ class Route:
 
     def match(self, method: str, path: str) -> dict[str, str] | None:
         """Return the parts of a request's path, None when the request is for another method."""
-        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/:]+)", re.escape(f"/{self.host}/{self.path}"))
+        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(f"/{self.host}/{self.path}"))
         found = re.fullmatch(pattern, path)
         return found.groupdict() if found and method == self.method else None
 

@@ -52,6 +52,20 @@ def _repository_rights(call: Call) -> dict[str, Any]:
     return call.held(call.body.get("permissions", []))
 
 
+def _tag(call: Call) -> dict[str, Any]:
+    _named(call, "repository", call.inventory.repositories)
+    return {"name": call.parts["tag"], "version": f"packages/{call.parts['package']}/versions/sha256:{'0' * 64}"}
+
+
+def _image(call: Call) -> dict[str, Any]:
+    _named(call, "repository", call.inventory.repositories)
+    return {
+        "name": call.parts["image"],
+        "imageManifests": [{"os": "linux", "architecture": arch} for arch in ("amd64", "arm64")],
+    }
+
+
+_REPOSITORY = "v1/projects/{owner}/locations/{location}/repositories/{repository}"
 ROUTES = (
     Route("GET", _STORAGE, "storage/v1/b/{bucket}/o", "storage.objects.list", _objects),
     Route("GET", _STORAGE, "storage/v1/b/{bucket}/iam/testPermissions", "", _bucket_rights),
@@ -66,8 +80,16 @@ ROUTES = (
     Route(
         "POST",
         _REGISTRY,
-        "v1/projects/{owner}/locations/{location}/repositories/{repository}:testIamPermissions",
+        f"{_REPOSITORY}:testIamPermissions",
         "",
         _repository_rights,
     ),
+    Route(
+        "GET",
+        _REGISTRY,
+        f"{_REPOSITORY}/packages/{{package}}/tags/{{tag}}",
+        "artifactregistry.tags.get",
+        _tag,
+    ),
+    Route("GET", _REGISTRY, f"{_REPOSITORY}/dockerImages/{{image}}", "artifactregistry.dockerimages.get", _image),
 )
