@@ -35,7 +35,7 @@ class Resources(Sourced):
 
 
 class QuotaRow(Strict):
-    """One quota: a ``name`` that Compute Engine lists, or a ``metric`` with a limit for each family."""
+    """One quota: a ``name`` that Compute Engine lists, else a ``metric`` with a limit for each family."""
 
     name: str = ""
     metric: str = ""
@@ -44,17 +44,10 @@ class QuotaRow(Strict):
     scope: Literal["region", "global"] = "region"
 
 
-class GpuQuotas(Strict):
-    """GPUs of one type; null: no quota is known for that way of having them."""
-
-    on_demand: QuotaRow | None = None
-    spot: QuotaRow | None = None
-
-
 class Quotas(Sourced):
     """``quotas.yaml``."""
 
-    gpus: dict[str, GpuQuotas]
+    gpus_by_family: QuotaRow
     cpus: dict[str, QuotaRow]
     local_ssd_gb: dict[str, QuotaRow]
     disk_gb: dict[str, QuotaRow]

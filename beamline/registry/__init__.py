@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from beamline.registry.client import RefusedError, RegistryClient, UnreachableError
 from beamline.registry.lock import Entry, Locked, catalog_images, refresh, write_lock
-from beamline.registry.resolution import architectures
+from beamline.registry.resolution import architectures, environment
 
 __all__ = [
     "Entry",
@@ -18,6 +18,7 @@ __all__ = [
     "UnreachableError",
     "architectures",
     "catalog_images",
+    "environment",
     "refresh",
     "write_lock",
 ]

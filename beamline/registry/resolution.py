@@ -9,7 +9,7 @@ from typing import Any
 from beamline.registry.client import RefusedError, RegistryClient
 from stacks.rows import ImageRow
 
-__all__ = ["architectures", "image_name", "resolve_digest"]
+__all__ = ["architectures", "environment", "image_name", "resolve_digest"]
 
 
 def image_name(row: ImageRow) -> str:
@@ -35,6 +35,20 @@ def architectures(client: RegistryClient, registry: str, repository: str, refere
     """Return the architectures an image runs on; raises ``UnreachableError`` or ``RefusedError``."""
     answer = client.manifest(registry, repository, reference)
     return _architectures(client, registry, repository, _json(answer.body))
+
+
+def environment(client: RegistryClient, registry: str, repository: str, reference: str, arch: str) -> dict[str, str]:
+    """Return the environment an image gives its containers; raises ``UnreachableError`` or ``RefusedError``."""
+    manifest = _json(client.manifest(registry, repository, reference).body)
+    for entry in manifest.get("manifests", []):
+        platform = entry.get("platform") or {}
+        if (platform.get("os"), platform.get("architecture")) == ("linux", arch):
+            manifest = _json(client.manifest(registry, repository, entry["digest"]).body)
+            break
+    config = (manifest.get("config") or {}).get("digest", "")
+    said = _json(client.blob(registry, repository, config).body).get("config") or {}
+    pairs = (line.partition("=") for line in said.get("Env") or [])
+    return {name: value for name, _, value in pairs}
 
 
 def _json(body: bytes) -> Mapping[str, Any]:

@@ -13,6 +13,7 @@ from beamline.preflight import CHECKS, Check, Standing, Target
 from beamline.preflight.checks.addresses import Ground, Subnet, Vpc
 from beamline.preflight.checks.applied import Applied
 from beamline.preflight.checks.certificates import Certificate
+from beamline.preflight.checks.cuda import Built
 from beamline.preflight.checks.images import Image, needed_archs
 from beamline.preflight.checks.machine_types import Machine, Offer
 from beamline.preflight.checks.needs import needed_apis, needed_permissions
@@ -280,6 +281,7 @@ CASES = (
     Case("images", "image-missing", g4, images(set(), missing="no such tag"), images({"amd64"})),
     Case("images", "image-wrong-arch", metal, images({"amd64"}), images({"amd64", "arm64"})),
     Case("images", "image-not-pinned", real, images({"amd64"}), fixed({})),
+    Case("cuda", "image-cuda-too-old", metal, fixed(Built("i", "12.9.1")), fixed(Built("i", "13.0.0"))),
     Case(
         "programs",
         "pulumi-missing",
@@ -330,6 +332,7 @@ def test_every_problem_of_every_check_has_a_case() -> None:
         ("weights", on_hub, hub(401, "token", "ENABLED"), "preflight reads no secret"),
         ("weights", on_hub, hub(503), "the hub is unwell"),
         ("images", g4, images(set(), reason="no route"), "no route"),
+        ("cuda", g4, fixed(Built("i", "")), "does not tell its CUDA"),
         ("machine-types", g4, fixed({G4: Offer({}, frozenset())}), "Google lists no zone"),
         ("programs", g4, fixed(Programs("dev", "v1", ">=3.250.0")), "calls its version 'dev'"),
     ],

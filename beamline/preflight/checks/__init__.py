@@ -7,6 +7,7 @@ from typing import Any
 from beamline.preflight.checks.addresses import NEW_NETWORK, SUBNETWORK
 from beamline.preflight.checks.apis import APIS
 from beamline.preflight.checks.certificates import CERTIFICATE
+from beamline.preflight.checks.cuda import CUDA
 from beamline.preflight.checks.images import IMAGES
 from beamline.preflight.checks.machine_types import MACHINE_TYPES
 from beamline.preflight.checks.permissions import PERMISSIONS
@@ -34,6 +35,7 @@ CLOUD_CHECKS: tuple[Check[Any], ...] = (
     WEIGHTS,
     CERTIFICATE,
     IMAGES,
+    CUDA,
 )
 """About the project, the registries and the hub."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from beamline.preflight.checks.applied import Applied
 from beamline.preflight.rows import QuotaRow, quota_rows
 from beamline.preflight.target import Target
+from stacks.rows import HardwareRow
 from stacks.spec import OnDemand, Reservation
 
 __all__ = ["Need", "quota_needs"]
@@ -49,16 +50,24 @@ def _accelerator_needs(target: Target, applied: Applied) -> list[Need]:
     if isinstance(pool.provisioning, Reservation):
         return [disks]
     on_demand = isinstance(pool.provisioning, OnDemand)
-    gpus = table.gpus.get(row.gpu.accelerator_type)
-    quota = (gpus.on_demand if on_demand else gpus.spot) if gpus else None
     how = "on demand" if on_demand else "preemptible"
     path = "accelerator_pool.nodes"
-    found = [Need(f"{row.gpu.accelerator_type} {how}", nodes * row.gpu.count, quota, path), disks]
+    found = [Need(f"{row.gpu.accelerator_type} {how}", nodes * row.gpu.count, _of_gpus(row, on_demand), path), disks]
     if on_demand:
         found.append(Need("GPUs in all regions", nodes * row.gpu.count, table.all_gpus, path))
     ssd_gb = target.spec.derived.local_ssd_gib_per_node * nodes  # Google's quotas write GB and mean GiB
     family = row.machine_type.partition("-")[0]
     return [*found, Need(f"local SSD of {family} (GB)", ssd_gb, table.local_ssd_gb.get(family), path)]
+
+
+def _of_gpus(row: HardwareRow, on_demand: bool) -> QuotaRow | None:
+    """Return the quota the catalog names; on demand, with the family it may count for instead."""
+    if not on_demand:
+        return QuotaRow(name=row.quota.preemptible_gpus) if row.quota.preemptible_gpus else None
+    if row.quota.gpus is None:
+        return None
+    family = {"name": row.quota.gpus, "family": row.quota.gpus.removesuffix("_GPUS")}
+    return quota_rows().gpus_by_family.model_copy(update=family)
 
 
 def _system_needs(target: Target, applied: Applied) -> list[Need]:

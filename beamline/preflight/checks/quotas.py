@@ -12,7 +12,7 @@ from beamline.preflight.checks.applied import Applied, look_applied
 from beamline.preflight.checks.quota_needs import Need, quota_needs
 from beamline.preflight.findings import Check, Finding, Standing
 from beamline.preflight.google import NotFoundError, UnansweredError
-from beamline.preflight.rows import QuotaRow, quota_rows
+from beamline.preflight.rows import QuotaRow
 from beamline.preflight.target import Target
 from beamline.preflight.world import World
 
@@ -28,6 +28,7 @@ class Room:
     """A need, the limit and the usage; or why they are not known."""
 
     need: Need
+    name: str = "its quota"
     limit: float | None = None
     usage: float = 0
     reason: str = ""
@@ -56,20 +57,18 @@ def _quotas(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[float, float]]
 def _room(target: Target, world: World, need: Need, listed: _Listed) -> Room:
     quota = need.quota
     if quota is None:
-        return Room(need, reason="beamline/preflight/quotas.yaml does not say which quota it uses")
-    if quota.metric:
-        try:
-            limit, usage = _family_limit(target, world, quota), _family_usage(target, world, quota)
-        except (NotFoundError, UnansweredError) as error:
-            return Room(need, reason=str(error))
-        return (
-            Room(need, limit, usage) if limit is not None else Room(need, reason=f"no limit is told for {quota.family}")
-        )
-    is_global = quota.scope == "global" or quota == quota_rows().all_gpus
-    found = (listed.project if is_global else listed.region).get(quota.name)
-    if found is None:
-        return Room(need, reason=f"Compute Engine lists no quota {quota.name} here")
-    return Room(need, *found)
+        return Room(need, reason="neither the catalog nor beamline/preflight/quotas.yaml says which quota it uses")
+    found = (listed.project if quota.scope == "global" else listed.region).get(quota.name)
+    if found is not None:
+        return Room(need, quota.name, *found)
+    if not quota.metric:
+        return Room(need, quota.name, reason="Compute Engine does not list it here")
+    name = f"{quota.metric.rpartition('/')[2].upper()} of {quota.family}"
+    try:
+        limit, usage = _family_limit(target, world, quota), _family_usage(target, world, quota)
+    except (NotFoundError, UnansweredError) as error:
+        return Room(need, name, reason=str(error))
+    return Room(need, name, limit, usage, reason="no limit is told" if limit is None else "")
 
 
 def _family_limit(target: Target, world: World, quota: QuotaRow) -> float | None:
@@ -120,10 +119,8 @@ def judge_quotas(target: Target, rooms: list[Room]) -> list[Finding]:
 
 
 def _judged(target: Target, room: Room) -> Finding:
-    need, quota = room.need, room.need.quota
-    name = f"{quota.name or quota.metric.rpartition('/')[2].upper()}" if quota else "quota"
-    name += f" of {quota.family}" if quota and quota.family else ""
-    asked = f"{name} leaves {need.amount:,} for {need.what}"
+    need = room.need
+    asked = f"{room.name} leaves {need.amount:,} for {need.what}"
     if room.limit is None:
         return Finding(asked, room.reason, standing=Standing.UNKNOWN, path=need.path,
                        remedy="look at the project's quotas page for the region")  # fmt: skip
