@@ -13,7 +13,8 @@ Decisions, and why:
   fill the disk that the kubelet watches. The machine type's own count is written out: left out, some attach none, and
   neither mode nor count can change in place.
 - An upgrade takes a node away before it brings a new one (no surge): a spare accelerator node hardly ever exists.
-- Image streaming is on only for images in Artifact Registry, because it does nothing for others.
+- Image streaming is on only for images in Artifact Registry, because it does nothing for others, and for a disk with
+  container images, which GKE attaches to nodes that have it alone.
 - Machines that share an NVLink domain are placed by a workload policy, which belongs to the pool: it cannot change in
   place, and neither can its place. GKE wants ``COMPACT`` beside it.
 - With an accelerator network profile GKE makes the networks between the nodes itself. It acts as the project's GKE
@@ -118,9 +119,13 @@ class AcceleratorNodePoolArgs(TypedDict):
     auto_repair: bool
     """Whether GKE makes an unhealthy node anew; flex-start allows none."""
     image_streaming: bool
-    """Start containers before their image is complete (Artifact Registry only)."""
+    """Start containers before their image is complete (Artifact Registry only); an image disk needs it on."""
+    image_disk: NotRequired[str]
+    """Disk image with container images that each node gets as a second boot disk; left out, images are pulled."""
     node_budget_s: int
     """Seconds one node may take to be created, or to be drained and deleted."""
+    encryption_key: NotRequired[str]
+    """Key of Cloud KMS for boot disks, in the pool's region; left out, Google's own."""
     protected: bool
     """Refuse to delete or replace the pool: its capacity may be gone afterwards."""
 
@@ -149,7 +154,12 @@ class AcceleratorNodePool(pulumi.ComponentResource):
             network_config=_network_config(args),
             placement_policy=self._placement(name, args),
             node_config={
-                **node_config(args["service_account"], shielded=args["shielded_nodes"], gvnic=args["gvnic"]),
+                **node_config(
+                    args["service_account"],
+                    shielded=args["shielded_nodes"],
+                    gvnic=args["gvnic"],
+                    encryption_key=args.get("encryption_key"),
+                ),
                 **_machine(args),
                 **_capacity(args),
                 "taints": taints(args["taints"]),
@@ -230,6 +240,8 @@ def _machine(args: AcceleratorNodePoolArgs) -> dict[str, Any]:
     }
     if args["local_ssd_count"]:
         machine[_LOCAL_SSD[args["local_ssd_mode"]]] = {"local_ssd_count": args["local_ssd_count"]}
+    if "image_disk" in args:
+        machine["secondary_boot_disks"] = [{"disk_image": args["image_disk"], "mode": "CONTAINER_IMAGE_CACHE"}]
     if args["labels"]:
         machine["labels"] = args["labels"]
     if args["hugepages_2mi"]:

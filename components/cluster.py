@@ -3,8 +3,9 @@
 Decisions, and why:
 
 - Regional control plane; nodes in one zone, where the accelerators are.
-- Nodes are private. The control plane has no IP endpoint at all: it is reached by its DNS name, where Google checks IAM
-  (``container.clusters.connect``) before a request gets to Kubernetes. A laptop needs neither VPN nor allow-list.
+- Nodes are private. Unless asked for, the control plane has no IP endpoint at all: it is reached by its DNS name, where
+  Google checks IAM (``container.clusters.connect``) before a request gets to Kubernetes. A laptop needs neither VPN nor
+  allow-list. How it is reached otherwise, when it is maintained and under which key: ``components.cluster_options``.
 - Dataplane V2: it enforces NetworkPolicy, and accelerator networks need it; it cannot be turned on afterwards.
 - Shielded nodes unless the machines cannot: the switch holds for the whole cluster, so that bare metal and virtual
   machines that should stay shielded want two clusters.
@@ -24,6 +25,7 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 from pulumi_gcp import container
 
+from components.cluster_options import ControlPlane, Maintenance, access, key_rights, maintenance_policy
 from components.kubeconfig import kubeconfig
 from components.node_config import node_config
 from components.node_identity import ArtifactRegistry, node_identity
@@ -34,23 +36,6 @@ _PODS_ON_TEMPORARY_NODE = 32
 _METRICS = ("SYSTEM_COMPONENTS", "POD", "DAEMONSET", "DEPLOYMENT")
 _TIMEOUTS = pulumi.CustomTimeouts(create="60m", update="90m", delete="60m")
 """A regional cluster takes about ten minutes; an upgrade of its control plane three times as long."""
-_MAINTENANCE = {
-    "recurring_window": {
-        "start_time": "2026-01-03T02:00:00Z",
-        "end_time": "2026-01-03T10:00:00Z",
-        "recurrence": "FREQ=WEEKLY;BYDAY=SA,SU",
-    },
-    "maintenance_exclusions": [
-        {
-            "exclusion_name": "keep-nodes",
-            "start_time": "2026-01-01T00:00:00Z",
-            "exclusion_options": {
-                "scope": "NO_MINOR_OR_NODE_UPGRADES",
-                "end_time_behavior": "UNTIL_END_OF_SUPPORT",
-            },
-        }
-    ],
-}
 
 
 class ClusterArgs(TypedDict):
@@ -76,6 +61,14 @@ class ClusterArgs(TypedDict):
     """RAPID, REGULAR, STABLE or EXTENDED."""
     version: str
     """Exact version of the control plane at creation, x.y.z-gke.n."""
+    maintenance: Maintenance
+    """When GKE may upgrade the cluster, and what it must leave alone."""
+    control_plane: ControlPlane
+    """How the Kubernetes API is reached."""
+    binary_authorization: bool
+    """Whether the project's policy of Binary Authorization decides which images may start."""
+    encryption_key: NotRequired[str]
+    """Key of Cloud KMS for the secrets in etcd and for boot disks; left out, Google's own keys."""
     mounts_secrets: bool
     """Whether pods mount secrets of Secret Manager (GKE's CSI add-on)."""
     shielded_nodes: bool
@@ -107,6 +100,9 @@ class Cluster(pulumi.ComponentResource):
         account, grants = node_identity(
             self, name, prefix=args["prefix"], project=args["project"], images=args.get("image_registry")
         )
+        key = args.get("encryption_key")
+        if key:
+            grants += key_rights(self, name, project=args["project"], key=key)
         self.gke = container.Cluster(
             f"{name}-gke",
             name=args["prefix"],
@@ -118,7 +114,7 @@ class Cluster(pulumi.ComponentResource):
             **_features(args),
             remove_default_node_pool=True,
             initial_node_count=1,
-            node_config=node_config(account.email),
+            node_config=node_config(account.email, encryption_key=key),
             # The provider's own guard, not Google's. It would stop a destroy half-way, when all the rest is gone;
             # Pulumi's protect below stops it before anything is touched.
             deletion_protection=False,
@@ -134,7 +130,9 @@ class Cluster(pulumi.ComponentResource):
         self.name = self.gke.name
         self.node_service_account = account.email
         self.workload_pool = self.gke.workload_identity_config.workload_pool
-        endpoint = self.gke.control_plane_endpoints_config.dns_endpoint_config.endpoint
+        by_name = args["control_plane"]["dns_endpoint"]
+        dns = self.gke.control_plane_endpoints_config.dns_endpoint_config
+        endpoint = dns.endpoint if by_name else self.gke.endpoint
         authority = self.gke.master_auth.cluster_ca_certificate  # only the cloud knows it: a preview stops here
         self.kubeconfig = pulumi.Output.secret(
             pulumi.Output.all(endpoint, authority).apply(
@@ -170,17 +168,13 @@ def _versions(args: ClusterArgs) -> dict[str, Any]:
     return {
         "release_channel": {"channel": args["release_channel"]},
         "min_master_version": args["version"],
-        "maintenance_policy": _MAINTENANCE,
+        "maintenance_policy": maintenance_policy(args["maintenance"]),
     }
 
 
 def _access(args: ClusterArgs) -> dict[str, Any]:
     return {
-        "private_cluster_config": {"enable_private_nodes": True},
-        "control_plane_endpoints_config": {
-            "dns_endpoint_config": {"allow_external_traffic": True},
-            "ip_endpoints_config": {"enabled": False},
-        },
+        **access(args["control_plane"]),
         "workload_identity_config": {"workload_pool": f"{args['project']}.svc.id.goog"},
         "enable_shielded_nodes": args["shielded_nodes"],
     }
@@ -199,4 +193,8 @@ def _features(args: ClusterArgs) -> dict[str, Any]:
     }
     if args["mounts_secrets"]:
         features["secret_manager_config"] = {"enabled": True}
+    if args["binary_authorization"]:
+        features["binary_authorization"] = {"evaluation_mode": "PROJECT_SINGLETON_POLICY_ENFORCE"}
+    if "encryption_key" in args:
+        features["database_encryption"] = {"state": "ENCRYPTED", "key_name": args["encryption_key"]}
     return features

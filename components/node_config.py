@@ -18,11 +18,18 @@ __all__ = ["node_config", "taints"]
 _KUBERNETES = "kubernetes.io/"
 
 
-def node_config(service_account: pulumi.Input[str], *, shielded: bool = True, gvnic: bool = True) -> dict[str, Any]:
+def node_config(
+    service_account: pulumi.Input[str],
+    *,
+    shielded: bool = True,
+    gvnic: bool = True,
+    encryption_key: str | None = None,
+) -> dict[str, Any]:
     """Return the part of a ``nodeConfig`` that does not depend on the machine type.
 
     ``shielded`` false switches verified boot off, ``gvnic`` false leaves the driver of the network card to GKE: writing
-    it as off would read as a change for ever, and changing it replaces the pool.
+    it as off would read as a change for ever, and changing it replaces the pool. ``encryption_key`` is Cloud
+    KMS's for the boot disk; None: Google's own.
     """
     config: dict[str, Any] = {
         "service_account": service_account,
@@ -33,7 +40,11 @@ def node_config(service_account: pulumi.Input[str], *, shielded: bool = True, gv
         "shielded_instance_config": {"enable_secure_boot": shielded, "enable_integrity_monitoring": shielded},
         "kubelet_config": {"insecure_kubelet_readonly_port_enabled": "FALSE"},
     }
-    return {**config, "gvnic": {"enabled": True}} if gvnic else config
+    if gvnic:
+        config["gvnic"] = {"enabled": True}
+    if encryption_key:
+        config["boot_disk_kms_key"] = encryption_key
+    return config
 
 
 def taints(written: list[str]) -> list[dict[str, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from components.accelerator_node_pool import AcceleratorNodePoolArgs
 from components.cluster import Cluster, ClusterArgs
+from components.cluster_options import ControlPlane, Exclusion, Maintenance
 from components.existing_cluster import ExistingCluster, ExistingClusterArgs
 from components.existing_network import ExistingNetwork, ExistingNetworkArgs
 from components.helm_releases import ReleaseArgs
@@ -73,16 +74,54 @@ def cluster_args(spec: StackSpec, plan: NewCluster, network: Network | ExistingN
         "services_range": network.services_range,
         "release_channel": plan.release_channel,
         "version": plan.version,
+        "maintenance": _maintenance(plan),
+        "control_plane": _control_plane(plan),
+        "binary_authorization": plan.binary_authorization,
         "mounts_secrets": bool(token_secrets(spec)),
         "shielded_nodes": spec.rows.hardware.gke.shielded_nodes,
         "gpu_metrics": spec.rows.hardware.gke.managed_dcgm,
         "managed_prometheus": isinstance(spec.preset.monitoring, ManagedPrometheus),
         "protected": spec.preset.production,
     }
+    if plan.encryption_key:
+        args["encryption_key"] = plan.encryption_key
     registry = artifact_registry(spec.settings.mirror)
     if registry:
         args["image_registry"] = registry
     return args
+
+
+def _maintenance(plan: NewCluster) -> Maintenance:
+    written = plan.maintenance
+    exclusions: list[Exclusion] = []
+    for name, exclusion in written.exclusions.items():
+        excluded: Exclusion = {"name": name, "scope": exclusion.scope, "start": exclusion.start.isoformat()}
+        if exclusion.end:
+            excluded["end"] = exclusion.end.isoformat()
+        exclusions.append(excluded)
+    return {
+        "days": list(written.days),
+        "start_hour_utc": written.start_hour_utc,
+        "hours": written.hours,
+        "exclusions": exclusions,
+    }
+
+
+def _control_plane(plan: NewCluster) -> ControlPlane:
+    written = plan.control_plane
+    found: ControlPlane = {"dns_endpoint": written.dns_endpoint}
+    if written.ip_endpoint:
+        found["ip_endpoint"] = {
+            "public": written.ip_endpoint.public,
+            "authorized_networks": list(written.ip_endpoint.authorized_networks),
+        }
+    return found
+
+
+def _encryption_key(spec: StackSpec) -> str | None:
+    """The new cluster's key; a cluster that is there already keeps its owner's choice for its own nodes."""
+    cluster = spec.preset.cluster
+    return cluster.encryption_key if isinstance(cluster, NewCluster) else None
 
 
 def existing_cluster_args(spec: StackSpec, plan: ExistingClusterPlan) -> ExistingClusterArgs:
@@ -106,7 +145,7 @@ def existing_cluster_args(spec: StackSpec, plan: ExistingClusterPlan) -> Existin
 def system_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -> SystemNodePoolArgs:
     """Arguments of the pool for everything that needs no accelerator."""
     pool, row = spec.preset.system_pool, spec.rows.system
-    return {
+    args: SystemNodePoolArgs = {
         "prefix": spec.prefix,
         "project": spec.settings.project,
         "region": spec.settings.region,
@@ -121,6 +160,10 @@ def system_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -> Sys
         "max_pods_per_node": row.gke.max_pods_per_node,
         "protected": spec.preset.production,
     }
+    key = _encryption_key(spec)
+    if key:
+        args["encryption_key"] = key
+    return args
 
 
 def accelerator_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -> AcceleratorNodePoolArgs:
@@ -149,11 +192,16 @@ def accelerator_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -
         "local_ssd_mode": pool.local_ssd_mode,
         "max_pods_per_node": row.gke.max_pods_per_node,
         "spot": isinstance(pool.provisioning, Spot),
-        "image_streaming": artifact_registry(spec.settings.mirror) is not None,
+        "image_streaming": artifact_registry(spec.settings.mirror) is not None or pool.image_disk is not None,
         "node_budget_s": spec.derived.node_budget_s,
         "auto_repair": pool.repaired,
         "protected": spec.preset.production,
     }
+    key = _encryption_key(spec)
+    if key:
+        args["encryption_key"] = key
+    if pool.image_disk:
+        args["image_disk"] = pool.image_disk
     if isinstance(pool.provisioning, FlexStart):
         args["flex_start"] = {"max_run_duration_s": pool.provisioning.max_run_duration_s}
     if spec.settings.reservation:

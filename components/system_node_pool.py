@@ -6,7 +6,7 @@ its system pods need a place that does not cost a GPU. It stands in the accelera
 Node pools: https://cloud.google.com/kubernetes-engine/docs/concepts/node-pools
 """
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import pulumi
 from pulumi_gcp import container
@@ -43,6 +43,8 @@ class SystemNodePoolArgs(TypedDict):
     """Size of the boot disk in GB; images and logs live on it."""
     max_pods_per_node: int
     """Decides how many pod addresses a node takes."""
+    encryption_key: NotRequired[str]
+    """Key of Cloud KMS for boot disks, in the pool's region; left out, Google's own."""
     protected: bool
     """Refuse to delete or replace the pool."""
 
@@ -69,7 +71,7 @@ class SystemNodePool(pulumi.ComponentResource):
             upgrade_settings={"strategy": "SURGE", "max_surge": 1, "max_unavailable": 0},
             network_config={"enable_private_nodes": True},
             node_config={
-                **node_config(args["service_account"]),
+                **node_config(args["service_account"], encryption_key=args.get("encryption_key")),
                 "machine_type": args["machine_type"],
                 "disk_type": args["boot_disk_type"],
                 "disk_size_gb": args["boot_disk_gb"],

@@ -28,6 +28,7 @@ _CHOSEN_BY = {
     "kv-offload": ("serving.kv_cache.offload",),
     "speculation": ("serving.speculation",),
     "local-ssd": ("accelerator_pool.local_ssd_mode",),
+    "image-cache": ("accelerator_pool.image_disk",),
     "provisioning": ("accelerator_pool.provisioning",),
 }
 """The keys that switch a feature on, by the first word of its name."""
@@ -83,6 +84,7 @@ def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]
     names += [f"speculation:{serving.speculation.drafter}"] if serving.speculation else []
     names += [f"provisioning:{provisioning.kind}"] if provisioning.kind in ("spot", "flex_start") else []
     names += [f"local-ssd:{pool.local_ssd_mode}"] if pool.local_ssd_mode != "ephemeral" else []
+    names += ["image-cache:secondary_boot_disk"] if pool.image_disk else []
     return names
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "ColumnPath",
     "ComputeCapability",
     "CudaVersion",
+    "DiskImage",
     "DnsLabel",
     "DriverVersion",
     "EnvironmentName",
@@ -33,6 +34,7 @@ __all__ = [
     "HelmValue",
     "HubRepository",
     "HubRevision",
+    "KmsKey",
     "LabelKey",
     "LabelValue",
     "Mirror",
@@ -274,6 +276,22 @@ ReservationName = Annotated[
         ((r"https?://.*", "start at projects/"),),
     ),
 ]
+KmsKey = Annotated[
+    str,
+    Form(
+        r"projects/[a-z][a-z0-9:.-]+/locations/[a-z0-9-]+/keyRings/[A-Za-z0-9_-]{1,63}/cryptoKeys/[A-Za-z0-9_-]{1,63}",
+        "a key of Cloud KMS, projects/<project>/locations/<region>/keyRings/<ring>/cryptoKeys/<key>",
+        ((r".*/cryptoKeyVersions/.*", "leave the version out: the primary one is used"),),
+    ),
+]
+DiskImage = Annotated[
+    str,
+    Form(
+        r"projects/[a-z][a-z0-9:.-]+/global/images/[a-z]([a-z0-9-]{0,61}[a-z0-9])?",
+        "an image of Compute Engine, projects/<project>/global/images/<name>",
+        ((r"https?://.*", "start at projects/"),),
+    ),
+]
 ResourceName = Annotated[
     str,
     Form(
@@ -296,7 +314,7 @@ FeatureName = Annotated[
     str,
     Form(
         r"(engine|precision|parallelism|router|gateway|replicas|kv-cache|kv-offload|speculation|provisioning"
-        r"|disaggregation|transport|local-ssd):[a-z0-9][a-z0-9_.+-]*",
+        r"|disaggregation|transport|local-ssd|image-cache):[a-z0-9][a-z0-9_.+-]*",
         "a feature as plan names it, such as precision:fp8 or kv-offload:host_dram",
     ),
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from stacks.checks import (
     capacity,
+    cluster_options,
     fabric,
     hardware,
     launch,
@@ -33,6 +34,7 @@ CHECKS: tuple[Check, ...] = (
     *capacity.CHECKS,
     *system_nodes.CHECKS,
     *network.CHECKS,
+    *cluster_options.CHECKS,
     *launch.CHECKS,
 )
 

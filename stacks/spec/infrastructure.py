@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from stacks.forms import Cidr, GkeVersion, ResourceName, Text
+from stacks.forms import Cidr, DiskImage, GkeVersion, KmsKey, ResourceName, Text
 from stacks.rows import Strict
+from stacks.spec.cluster_options import ControlPlane, Maintenance
 
 __all__ = [
     "AcceleratorPool",
@@ -29,11 +30,17 @@ BOOT_DISK_LIMIT_GB = 65_536
 
 
 class NewCluster(Strict):
-    """A GKE cluster of the stack's own: private nodes, control plane behind its IAM-guarded DNS endpoint."""
+    """A GKE cluster of the stack's own with private nodes."""
 
     kind: Literal["new"]
     version: GkeVersion = Field(description="Exact version of control plane and nodes, x.y.z-gke.n.")
     release_channel: Literal["RAPID", "REGULAR", "STABLE", "EXTENDED"]
+    maintenance: Maintenance = Field(default_factory=Maintenance)
+    control_plane: ControlPlane = Field(default_factory=ControlPlane)
+    binary_authorization: bool = Field(default=False, description="Whether the project's policy decides about images.")
+    encryption_key: KmsKey | None = Field(
+        default=None, description="For secrets in etcd and boot disks; null: Google's own keys."
+    )
 
 
 class ExistingCluster(Strict):
@@ -129,6 +136,9 @@ class AcceleratorPool(Strict):
     )
     boot_disk_gb: Annotated[int, Field(ge=100, le=BOOT_DISK_LIMIT_GB)]
     provisioning: Annotated[OnDemand | Spot | FlexStart | Reservation, Field(discriminator="kind")]
+    image_disk: DiskImage | None = Field(
+        default=None, description="Disk image with container images, attached to each node; null: images are pulled."
+    )
     auto_repair: bool | None = Field(
         default=None,
         description="Whether GKE makes an unhealthy node anew; null: yes, unless provisioning.kind is flex_start.",

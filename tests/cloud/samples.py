@@ -18,6 +18,8 @@ PROJECT_MEMBER = "gcp:projects/iAMMember:IAMMember"
 BUCKET, BUCKET_MEMBER = "gcp:storage/bucket:Bucket", "gcp:storage/bucketIAMMember:BucketIAMMember"
 SECRET_MEMBER = "gcp:secretmanager/secretIamMember:SecretIamMember"
 REPOSITORY_MEMBER = "gcp:artifactregistry/repositoryIamMember:RepositoryIamMember"
+KEY_MEMBER = "gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember"
+KEY = "projects/my-keys/locations/us-central1/keyRings/beam/cryptoKeys/beam"
 POLICY = "gcp:compute/resourcePolicy:ResourcePolicy"
 CLUSTER, POOL = "gcp:container/cluster:Cluster", "gcp:container/nodePool:NodePool"
 
@@ -101,6 +103,14 @@ GOOD: dict[str, tuple[str, dict[str, Any]]] = {
     "secret role": (
         SECRET_MEMBER,
         {"secretId": "hf-token", "role": "roles/secretmanager.secretAccessor", "member": f"serviceAccount:{EMAIL}"},
+    ),
+    "key role": (
+        KEY_MEMBER,
+        {
+            "cryptoKeyId": KEY,
+            "role": "roles/cloudkms.cryptoKeyEncrypterDecrypter",
+            "member": "serviceAccount:service-100000000001@container-engine-robot.iam.gserviceaccount.com",
+        },
     ),
     "registry role": (
         REPOSITORY_MEMBER,

@@ -26,7 +26,7 @@ NEEDS = {
     "secret role": ["account"],
     "bucket role": ["account", "bucket"],
     "registry role": ["account"],
-    "cluster": _ON_THE_NETWORK,
+    "cluster": [*_ON_THE_NETWORK, "key role"],
     "system": [*_ON_THE_NETWORK, "cluster"],
     "gpus": [*_ON_THE_NETWORK, "cluster"],
     "metal": [*_ON_THE_NETWORK, "policy", "metal cluster", "network rights"],

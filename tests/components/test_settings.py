@@ -225,3 +225,99 @@ def test_accepted_means_that_nothing_is_waited_for() -> None:
     objects = [resource for resource in graph.resources if resource.type.startswith("kubernetes:")]
     assert [r.name for r in objects if _notes(r) != {"pulumi.com/skipAwait": "true"}] == []
     assert [r.name for r in objects if "create" in r.custom_timeouts] == []
+
+
+KEY = "projects/my-keys/locations/us-central1/keyRings/beam/cryptoKeys/beam"
+
+
+def test_maintenance_is_when_and_what_was_asked_for() -> None:
+    """The window recurs from the first of its days in 2026, and may pass midnight."""
+    maintenance = {
+        "days": ["TU", "TH"],
+        "start_hour_utc": 22,
+        "hours": 6,
+        "exclusions": {"freeze": {"scope": "NO_UPGRADES", "start": "2026-12-10", "end": "2027-01-05"}},
+    }
+    cluster = named(plan("g4-llmd", overrides={"cluster": {"maintenance": maintenance}}), "dev-cluster-gke").inputs
+    assert cluster["maintenancePolicy"] == {
+        "recurringWindow": {
+            "startTime": "2026-01-01T22:00:00Z",
+            "endTime": "2026-01-02T04:00:00Z",
+            "recurrence": "FREQ=WEEKLY;BYDAY=TU,TH",
+        },
+        "maintenanceExclusions": [
+            {
+                "exclusionName": "freeze",
+                "startTime": "2026-12-10T00:00:00Z",
+                "endTime": "2027-01-05T00:00:00Z",
+                "exclusionOptions": {"scope": "NO_UPGRADES"},
+            }
+        ],
+    }
+
+
+ACCESS = ("privateClusterConfig", "controlPlaneEndpointsConfig", "masterAuthorizedNetworksConfig")
+
+
+@pytest.mark.parametrize(
+    ("asked", "private", "dns", "networks"),
+    [
+        ({}, None, True, None),
+        ({"ip_endpoint": {"authorized_networks": ["10.0.0.0/8"]}}, True, True, ["10.0.0.0/8"]),
+        (
+            {"dns_endpoint": False, "ip_endpoint": {"public": True, "authorized_networks": ["203.0.113.0/24"]}},
+            False,
+            False,
+            ["203.0.113.0/24"],
+        ),
+    ],
+    ids=["as shipped", "private beside DNS", "public instead of DNS"],
+)
+def test_the_control_plane_is_reached_as_asked(
+    asked: dict[str, Any], private: bool | None, dns: bool, networks: list[str] | None
+) -> None:
+    """Nodes stay private, and an IP endpoint answers the named networks alone."""
+    cluster = named(plan("g4-llmd", overrides={"cluster": {"control_plane": asked}}), "dev-cluster-gke").inputs
+    authorized = {
+        "cidrBlocks": [{"cidrBlock": block} for block in networks or ()],
+        "gcpPublicCidrsAccessEnabled": False,
+    }
+    assert [cluster.get(block) for block in ACCESS] == [
+        {"enablePrivateNodes": True, **({} if private is None else {"enablePrivateEndpoint": private})},
+        {"dnsEndpointConfig": {"allowExternalTraffic": dns}, "ipEndpointsConfig": {"enabled": networks is not None}},
+        authorized if networks else None,
+    ]
+
+
+def test_a_key_encrypts_secrets_and_every_boot_disk() -> None:
+    """And both of Google's identities that use it may, before there is a cluster."""
+    graph = plan("g4-llmd", overrides={"cluster": {"encryption_key": KEY}})
+    cluster = named(graph, "dev-cluster-gke")
+    pools = [named(graph, f"dev-{name}-pool").inputs["nodeConfig"] for name in ("system", "accelerator")]
+    assert cluster.inputs["databaseEncryption"] == {"state": "ENCRYPTED", "keyName": KEY}
+    assert [dict(config).get("bootDiskKmsKey") for config in pools] == [KEY, KEY]  # type: ignore[arg-type]
+    role = {"cryptoKeyId": KEY, "role": "roles/cloudkms.cryptoKeyEncrypterDecrypter"}
+    rights = [name for name, inputs in grants(graph) if inputs == role]
+    assert rights == ["dev-cluster-key-compute", "dev-cluster-key-gke"]
+    assert {named(graph, name).urn for name in rights} <= set(cluster.dependencies)
+
+
+def test_without_a_choice_nothing_is_switched_on() -> None:
+    graph = plan("g4-llmd")
+    cluster = named(graph, "dev-cluster-gke").inputs
+    assert {"databaseEncryption", "binaryAuthorization"} & cluster.keys() == set()
+    assert {"bootDiskKmsKey", "secondaryBootDisks"} & node_config(graph).keys() == set()
+
+
+def test_binary_authorization_is_the_projects_policy() -> None:
+    cluster = named(plan("g4-llmd", overrides={"cluster": {"binary_authorization": True}}), "dev-cluster-gke")
+    assert cluster.inputs["binaryAuthorization"] == {"evaluationMode": "PROJECT_SINGLETON_POLICY_ENFORCE"}
+
+
+def test_a_disk_with_images_comes_with_streaming() -> None:
+    """GKE attaches it to nodes with image streaming alone, whatever registry the images are from."""
+    image = "projects/my-images/global/images/engines-1"
+    overrides = {"accelerator_pool": {"image_disk": image}}
+    config = node_config(plan("g4-llmd", overrides=overrides, accept_unverified=["image-cache:secondary_boot_disk"]))
+    assert config["secondaryBootDisks"] == [{"diskImage": image, "mode": "CONTAINER_IMAGE_CACHE"}]
+    assert config["gcfsConfig"] == {"enabled": True}

@@ -218,6 +218,7 @@ def test_every_feature_has_a_key_that_chose_it() -> None:
         "provisioning:spot",
         "provisioning:flex_start",
         "local-ssd:raw_block",
+        "image-cache:secondary_boot_disk",
     }:
         assert unaccepted([Feature(name, "unverified", "", "", "-")], [], WHERE, refused={"nothing"})
 

@@ -13,6 +13,7 @@ from beamline.sandbox.cloud.kinds.identities import (
     SecretMember,
     ServiceAccountMember,
 )
+from beamline.sandbox.cloud.kinds.keys import KeyMember
 from beamline.sandbox.cloud.kinds.networks import Network, Subnetwork
 from beamline.sandbox.cloud.kinds.node_pools import NodePool
 from beamline.sandbox.cloud.kinds.resource_policies import ResourcePolicy
@@ -30,6 +31,7 @@ KINDS: dict[str, Kind] = {
         Cluster(),
         Firewall(),
         GlobalAddress(),
+        KeyMember(),
         Network(),
         NodePool(),
         ProjectMember(),

@@ -2,9 +2,12 @@
 
 import ipaddress
 from collections.abc import Iterator
+from datetime import datetime
 
 from beamline.sandbox.cloud.kinds.base import Inputs
 from beamline.sandbox.cloud.kinds.compute import cidr_problem
+from beamline.sandbox.cloud.kinds.keys import key_problem
+from beamline.sandbox.cloud.machines import region_of
 from beamline.sandbox.cloud.schema import Failure
 from beamline.sandbox.cloud.simulation import Simulation
 
@@ -16,6 +19,9 @@ _COMPONENTS = {
     "DEPLOYMENT", "STATEFULSET", "KUBELET", "CADVISOR", "DCGM", "JOBSET", "WORKLOADS", "KCP_CONNECTION", "KCP_SSHD",
     "KCP_HPA",
 }  # fmt: skip
+_EVALUATION_MODES = ("EVALUATION_MODE_UNSPECIFIED", "DISABLED", "PROJECT_SINGLETON_POLICY_ENFORCE")
+_LONGEST_NO_UPGRADES_H = 30 * 24
+_SHORTEST_WINDOW_H, _DAY_H, _LEAST_IN_32_DAYS_H = 4, 24, 48
 _EXCLUSIONS = ("NO_UPGRADES", "NO_MINOR_UPGRADES", "NO_MINOR_OR_NODE_UPGRADES")
 
 
@@ -38,6 +44,8 @@ def setting_problems(inputs: Inputs, simulation: Simulation) -> Iterator[Failure
     yield from _components(inputs)
     yield from _private(inputs)
     yield from _maintenance(inputs)
+    yield from _access(inputs)
+    yield from _encryption(inputs, simulation)
     pods = inputs.get("defaultMaxPodsPerNode")
     if pods is not None and not 8 <= pods <= 256:  # noqa: PLR2004 - GKE's limits
         yield Failure("defaultMaxPodsPerNode", f"the maximum of pods per node is 8 to 256, not {pods}")
@@ -88,10 +96,58 @@ def _private(inputs: Inputs) -> Iterator[Failure]:
 
 
 def _maintenance(inputs: Inputs) -> Iterator[Failure]:
-    for index, exclusion in enumerate((inputs.get("maintenancePolicy") or {}).get("maintenanceExclusions") or []):
-        scope = (exclusion.get("exclusionOptions") or {}).get("scope", _EXCLUSIONS[0])
+    policy = inputs.get("maintenancePolicy") or {}
+    for index, exclusion in enumerate(policy.get("maintenanceExclusions") or []):
+        at, options = f"maintenancePolicy.maintenanceExclusions[{index}]", exclusion.get("exclusionOptions") or {}
+        scope, end = options.get("scope", _EXCLUSIONS[0]), exclusion.get("endTime")
         if scope not in _EXCLUSIONS:
-            yield Failure(
-                f"maintenancePolicy.maintenanceExclusions[{index}].exclusionOptions.scope",
-                f"expected one of {list(_EXCLUSIONS)}",
-            )
+            yield Failure(f"{at}.exclusionOptions.scope", f"expected one of {list(_EXCLUSIONS)}")
+        if not end and options.get("endTimeBehavior") != "UNTIL_END_OF_SUPPORT":
+            yield Failure(f"{at}.endTime", "an exclusion needs an endTime, or endTimeBehavior UNTIL_END_OF_SUPPORT")
+        if scope == "NO_UPGRADES" and (not end or _hours(exclusion["startTime"], end) > _LONGEST_NO_UPGRADES_H):
+            yield Failure(f"{at}.endTime", "an exclusion of all upgrades (NO_UPGRADES) lasts 30 days at most")
+        if end and _hours(exclusion["startTime"], end) <= 0:
+            yield Failure(f"{at}.endTime", f"the exclusion ends at {end}, before it starts")
+    if window := policy.get("recurringWindow"):
+        yield from _window(window)
+
+
+def _window(window: Inputs) -> Iterator[Failure]:
+    hours = _hours(window["startTime"], window["endTime"])
+    days = len((window["recurrence"].partition("BYDAY=")[2] or "MO,TU,WE,TH,FR,SA,SU").split(","))
+    if not _SHORTEST_WINDOW_H <= hours <= _DAY_H:
+        yield Failure("maintenancePolicy.recurringWindow.endTime", f"a window is open 4 to 24 hours, not {hours:g}")
+    elif hours * days * 4 < _LEAST_IN_32_DAYS_H:
+        yield Failure(
+            "maintenancePolicy.recurringWindow",
+            "maintenance policy would go longer than 32d without 48h maintenance availability of windows of >= 4h",
+        )
+
+
+def _hours(start: str, end: str) -> float:
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds() / 3600
+
+
+def _access(inputs: Inputs) -> Iterator[Failure]:
+    networks = inputs.get("masterAuthorizedNetworksConfig") or {}
+    for index, block in enumerate(networks.get("cidrBlocks") or []):
+        if reason := cidr_problem(block["cidrBlock"]):
+            yield Failure(f"masterAuthorizedNetworksConfig.cidrBlocks[{index}].cidrBlock", reason)
+    endpoints = inputs.get("controlPlaneEndpointsConfig") or {}
+    by_address = (endpoints.get("ipEndpointsConfig") or {}).get("enabled", True)
+    if networks.get("cidrBlocks") and not by_address:
+        yield Failure(
+            "masterAuthorizedNetworksConfig",
+            "authorized networks are for IP endpoints, and ipEndpointsConfig is off",
+        )
+    mode = (inputs.get("binaryAuthorization") or {}).get("evaluationMode", "DISABLED")
+    if mode not in _EVALUATION_MODES:
+        yield Failure("binaryAuthorization.evaluationMode", f"expected one of {list(_EVALUATION_MODES)}, got {mode}")
+
+
+def _encryption(inputs: Inputs, simulation: Simulation) -> Iterator[Failure]:
+    encryption, location = inputs.get("databaseEncryption") or {}, inputs.get("location") or simulation.region
+    if encryption.get("state") == "ENCRYPTED" and not encryption.get("keyName"):
+        yield Failure("databaseEncryption.keyName", "ENCRYPTED needs a key")
+    if reason := key_problem(encryption.get("keyName"), region_of(location) or ""):
+        yield Failure("databaseEncryption.keyName", reason)

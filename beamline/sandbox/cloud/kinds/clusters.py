@@ -23,6 +23,7 @@ from beamline.sandbox.cloud.kinds.compute import (
 )
 from beamline.sandbox.cloud.kinds.fabrics import shielded_nodes_problem
 from beamline.sandbox.cloud.kinds.identities import check_account
+from beamline.sandbox.cloud.kinds.keys import check_boot_disk_key, check_secrets_key
 from beamline.sandbox.cloud.kinds.node_configs import node_config_problems
 from beamline.sandbox.cloud.ledger import Record
 from beamline.sandbox.cloud.machines import region_of, zone_names
@@ -113,6 +114,8 @@ class Cluster(Kind):
         _check_agent(network, simulation)
         if account := (inputs.get("nodeConfig") or {}).get("serviceAccount"):
             check_account(account, simulation)
+        check_secrets_key((inputs.get("databaseEncryption") or {}).get("keyName"), simulation)
+        check_boot_disk_key((inputs.get("nodeConfig") or {}).get("bootDiskKmsKey"), simulation)
 
     @override
     def exists_already(self, identity: Identity) -> CloudError:
@@ -126,6 +129,7 @@ class Cluster(Kind):
             raise bad_request(f'Master cannot be upgraded to "{wanted}": one minor version at a time.')
         if wanted and wanted != record.inputs.get("minMasterVersion") and GkeVersion.parse(wanted) > current:
             _check_offered(inputs, record.location, simulation)
+        check_secrets_key((inputs.get("databaseEncryption") or {}).get("keyName"), simulation)
         for pool in simulation.ledger.of_type(NODE_POOL, under=f"{record.id}/"):
             if reason := shielded_nodes_problem(pool.inputs, inputs):
                 raise bad_request(reason)

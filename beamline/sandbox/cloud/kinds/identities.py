@@ -22,6 +22,7 @@ from beamline.sandbox.cloud.simulation import Simulation
 __all__ = [
     "Account",
     "BucketMember",
+    "Member",
     "ProjectMember",
     "RepositoryMember",
     "SecretMember",
@@ -93,7 +94,7 @@ class Account(Kind):
         }
 
 
-class _Member(Kind):
+class Member(Kind):
     """One member with one role on one resource."""
 
     named = False
@@ -135,7 +136,7 @@ class _Member(Kind):
         return {"etag": f"BwX{number_of(record.id)[:8]}="}
 
 
-class ProjectMember(_Member):
+class ProjectMember(Member):
     """A role on the project."""
 
     token = "gcp:projects/iAMMember:IAMMember"  # noqa: S105 - a type token
@@ -146,7 +147,7 @@ class ProjectMember(_Member):
         return inputs["project"], inputs["project"]
 
 
-class ServiceAccountMember(_Member):
+class ServiceAccountMember(Member):
     """A role on a service account, such as being it (Workload Identity)."""
 
     token = "gcp:serviceaccount/iAMMember:IAMMember"  # noqa: S105 - a type token
@@ -168,7 +169,7 @@ class ServiceAccountMember(_Member):
         super().before_create(identity, inputs, simulation)
 
 
-class BucketMember(_Member):
+class BucketMember(Member):
     """A role on a bucket."""
 
     token = "gcp:storage/bucketIAMMember:BucketIAMMember"  # noqa: S105 - a type token
@@ -186,7 +187,7 @@ class BucketMember(_Member):
         super().before_create(identity, inputs, simulation)
 
 
-class SecretMember(_Member):
+class SecretMember(Member):
     """A role on a secret of Secret Manager."""
 
     token = "gcp:secretmanager/secretIamMember:SecretIamMember"  # noqa: S105 - a type token
@@ -205,7 +206,7 @@ class SecretMember(_Member):
         super().before_create(identity, inputs, simulation)
 
 
-class RepositoryMember(_Member):
+class RepositoryMember(Member):
     """A role on a repository of Artifact Registry, which may be another project's."""
 
     token = "gcp:artifactregistry/repositoryIamMember:RepositoryIamMember"  # noqa: S105 - a type token

@@ -240,3 +240,13 @@ def _software(config: Inputs, images: Sequence[str]) -> Iterator[Failure]:
         yield Failure("kubeletConfig.insecureKubeletReadonlyPortEnabled", f"expected TRUE or FALSE, got {readonly}")
     if (config.get("gcfsConfig") or {}).get("enabled") and image.upper() != "COS_CONTAINERD":
         yield Failure("gcfsConfig", "Image streaming needs the COS_CONTAINERD image")
+    yield from _second_boot_disks(config)
+
+
+def _second_boot_disks(config: Inputs) -> Iterator[Failure]:
+    disks = config.get("secondaryBootDisks") or []
+    if disks and not (config.get("gcfsConfig") or {}).get("enabled"):
+        yield Failure("secondaryBootDisks", "secondary boot disks need Image streaming (gcfsConfig.enabled)")
+    for index, disk in enumerate(disks):
+        if disk.get("mode", "CONTAINER_IMAGE_CACHE") != "CONTAINER_IMAGE_CACHE":
+            yield Failure(f"secondaryBootDisks[{index}].mode", f"expected CONTAINER_IMAGE_CACHE, got {disk['mode']}")

@@ -21,6 +21,7 @@ from beamline.sandbox.cloud.kinds.compute import CLUSTER
 from beamline.sandbox.cloud.kinds.dynamic_workloads import dynamic_workload_problems
 from beamline.sandbox.cloud.kinds.fabrics import check_fabric, fabric_problems
 from beamline.sandbox.cloud.kinds.identities import check_account
+from beamline.sandbox.cloud.kinds.keys import check_boot_disk_key, key_problem
 from beamline.sandbox.cloud.kinds.node_configs import DEFAULT_MACHINE, floor_problem, node_config_problems
 from beamline.sandbox.cloud.kinds.pool_sizes import (
     check_addresses,
@@ -82,6 +83,9 @@ class NodePool(Kind):
         yield from size_problems(inputs)
         yield from dynamic_workload_problems(inputs)
         yield from fabric_problems(inputs)
+        disk_key = (inputs.get("nodeConfig") or {}).get("bootDiskKmsKey")
+        if reason := key_problem(disk_key, region_of(location) or ""):
+            yield Failure("nodeConfig.bootDiskKmsKey", reason)
         zones = cluster_zones(inputs, location)
         for failure in node_config_problems(
             inputs.get("nodeConfig") or {}, zones if inputs.get("nodeLocations") else zones[:1]
@@ -99,6 +103,7 @@ class NodePool(Kind):
         config = inputs.get("nodeConfig") or {}
         if account := config.get("serviceAccount"):
             check_account(account, simulation)
+        check_boot_disk_key(config.get("bootDiskKmsKey"), simulation)
         mode = (config.get("workloadMetadataConfig") or {}).get("mode")
         if mode == "GKE_METADATA" and not cluster.inputs.get("workloadIdentityConfig"):
             raise bad_request("GKE_METADATA needs a cluster with Workload Identity (workloadIdentityConfig)")
