@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PATHS := beamline bench components manifests policies stacks tests __main__.py
 
-.PHONY: help setup tools plan up down status lint types test fuzz faults matrix bench golden lock-requirements clean
+.PHONY: help setup tools plan up down status lint types test fuzz failures faults matrix bench golden lock-requirements clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -57,6 +57,9 @@ test: lint types tools ## everything: style, types, unit tests, and the sandbox 
 
 fuzz: $(VENV)/.installed-dev ## 10,000 stack files, presets and catalog rows, other ones each time; FUZZ_INPUTS=n for more
 	@FUZZ_INPUTS=$(FUZZ_INPUTS) $(BIN)/pytest tests/fuzz -q -n 2 --dist load
+
+failures: $(VENV)/.installed-dev ## public failures, a line each, with the stage that stops it; all stages are really run
+	@$(BIN)/python -m tests.failures.public.table
 
 faults: $(VENV)/.installed-dev tools ## kill engine, providers and language host inside operations, about 30 minutes; SEED=n repeats, PAGE=docs/faults.md writes the table
 	@$(BIN)/python -m tests.faults --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(if $(PAGE),--page $(PAGE))
