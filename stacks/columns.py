@@ -121,7 +121,8 @@ def _allowed(annotation: Any, metadata: list[Any]) -> str:
         return form.words
     model = _model(annotation)
     if model is not None:
-        return f"a section with {', '.join(model.model_fields)}"
+        keys = (f"{key} ({_allowed(field.annotation, field.metadata)})" for key, field in model.model_fields.items())
+        return f"a section with {', '.join(keys)}"
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _allowed(arguments[0], list(arguments[1:]))

@@ -21,6 +21,9 @@ _TIER_STEP_GIB = 50
 """Offload tiers are round numbers."""
 
 
+_STEADIEST_FIRST = ("on_demand", "reservation", "flex_start", "spot")
+
+
 @dataclass(frozen=True)
 class Seen:
     """A preset with the facts it stands on."""
@@ -49,7 +52,8 @@ def _version(seen: Seen) -> Iterator[Overlay]:
 
 
 def _provisioning(seen: Seen) -> Iterator[Overlay]:
-    for kind in seen.rows.hardware.gke.provisioning:
+    """Nodes that stay come before nodes that Google may take back."""
+    for kind in sorted(seen.rows.hardware.gke.provisioning, key=_STEADIEST_FIRST.index):
         yield {"accelerator_pool": {"provisioning": {"kind": kind}}}
 
 

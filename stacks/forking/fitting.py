@@ -28,7 +28,7 @@ from stacks.spec import PrefillDecode, Preset
 from stacks.typing_problems import validation_problems
 from stacks.wording import some
 
-__all__ = ["Fitted", "Judge", "Size", "Unfit", "fit"]
+__all__ = ["Fitted", "Judge", "Size", "Unfit", "first_settings", "fit"]
 
 Data = Mapping[str, Any]
 _PREFILL_DECODE = "prefill_decode"
@@ -61,11 +61,20 @@ class Judge:
         if rows is None:
             return problems
         found = Composition({}, preset, rows, {}, frozenset())
-        settings = {**PLACEHOLDER_SETTINGS}
-        if preset.accelerator_pool.provisioning.kind == "reservation":
-            settings["reservation"] = placeholder_reservation(rows.hardware.gke.reservation_scope)
+        settings = first_settings(preset, rows.hardware)
         candidate = candidate_of("fork", settings, found, self.catalog, self.lock)
         return [problem for problem in check_all(candidate) if problem.severity != "note"]
+
+
+def first_settings(preset: Preset, row: HardwareRow) -> dict[str, str]:
+    """Return the settings a new stack starts with: placeholders, in a zone that was seen to have the machine type."""
+    settings = dict(PLACEHOLDER_SETTINGS)
+    if not row.locations.offers(settings["zone"]):
+        zones = [(region, f"{region}-{letters[0]}") for region, letters in row.locations.zones.items() if letters]
+        settings |= dict(zip(("region", "zone"), zones[0], strict=True)) if zones else {}
+    if preset.accelerator_pool.provisioning.kind == "reservation":
+        settings["reservation"] = placeholder_reservation(row.gke.reservation_scope)
+    return settings
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from stacks.catalog_files import Catalog, load_catalog
-from stacks.cloud import PLACEHOLDER_SETTINGS, placeholder_reservation
 from stacks.composition import Composition, lay_over
 from stacks.derive import derive
 from stacks.evidence import Feature
 from stacks.forking.axes import Seen
-from stacks.forking.fitting import Fitted, Judge, Size, Unfit, fit
+from stacks.forking.fitting import Fitted, Judge, Size, Unfit, first_settings, fit
 from stacks.forking.names import name_problems, near_miss, taken
 from stacks.forking.skeleton import row_file, row_text
 from stacks.forking.texts import Change, preset_text, stack_text, waiting_text
@@ -161,9 +160,10 @@ def _made(
     )
     unverified = tuple(feature for feature in known if feature.status == "unverified")
     changes = tuple(_changes(base, overlay, fitted.reasons))
+    settings, accepted = first_settings(seen.preset, seen.rows.hardware), [feature.name for feature in unverified]
     files = {
         f"presets/{name}.yaml": preset_text(preset, hardware, overlay, changes),
-        stack_file(name, root).name: stack_text(name, _settings(seen), [feature.name for feature in unverified]),
+        stack_file(name, root).name: stack_text(name, settings, accepted),
     }
     warnings = tuple(replace(warning, where=f"stacks/presets/{name}.yaml") for warning in fitted.warnings)
     return Fork(name, preset, hardware, files, changes, unverified, warnings)
@@ -179,14 +179,6 @@ def _description(seen: Seen, preset: str) -> str:
         f"({rows.hardware.gpu.count} x {rows.hardware.gpu.model}); {serving.router.kind} router, "
         f"{serving.engine.kind}, {size}"
     )
-
-
-def _settings(seen: Seen) -> dict[str, str]:
-    """The settings a new stack starts with: placeholders, to be planned and tried out with."""
-    settings = dict(PLACEHOLDER_SETTINGS)
-    if seen.preset.accelerator_pool.provisioning.kind == "reservation":
-        settings["reservation"] = placeholder_reservation(seen.rows.hardware.gke.reservation_scope)
-    return settings
 
 
 def _changes(
