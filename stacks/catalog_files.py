@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from stacks.catalog_consistency import inconsistencies
 from stacks.catalog_references import loose_ends
-from stacks.columns import is_unfinished, still_missing
+from stacks.columns import MISSING, is_unfinished, still_missing
 from stacks.problems import Problem, ProblemsFound
 from stacks.rows import (
     DynamoRelease,
@@ -95,8 +95,8 @@ def _unfinished(root: Path, look_in: HardwareColumns) -> dict[str, list[Problem]
     for path in sorted((root / "hardware").glob("*.yaml")):
         where = f"stacks/catalog/hardware/{path.name}"
         try:
-            data = read_yaml(path, where=where)
-        except ProblemsFound:
+            data = read_yaml(path, where=where) if MISSING.encode() in path.read_bytes() else {}
+        except (OSError, ProblemsFound):
             continue  # said where rows are read
         if is_unfinished(data):
             found[path.stem] = still_missing(data, where, look_in)

@@ -14,13 +14,14 @@ from stacks.row_lookup import Rows
 from stacks.spec import Preset, VllmEngine
 from stacks.versions import minor, numbers
 
-__all__ = ["AXES", "Axis", "Overlay", "Seen"]
+__all__ = ["AXES", "CONTEXT", "Axis", "Overlay", "Seen"]
 
 Overlay = dict[str, Any]
 _TIER_STEP_GIB = 50
 """Offload tiers are round numbers."""
 
 
+_CONTEXT_STEP_TOKENS = 65_536
 _STEADIEST_FIRST = ("on_demand", "reservation", "flex_start", "spot")
 
 
@@ -95,6 +96,13 @@ def _max_sequences(seen: Seen) -> Iterator[Overlay]:
         sequences //= 2
 
 
+def _context(seen: Seen) -> Iterator[Overlay]:
+    """What the cache holds, down to half of what the preset serves."""
+    tokens = seen.derived.kv_tokens_per_replica // _CONTEXT_STEP_TOKENS * _CONTEXT_STEP_TOKENS
+    if 2 * tokens >= seen.preset.serving.context_tokens:
+        yield {"serving": {"context_tokens": tokens}}
+
+
 def _offload(seen: Seen) -> Iterator[Overlay]:
     """The tier's own kind, then the engine's others, each just larger than the GPU's cache or half as large; none."""
     own = seen.preset.serving.kv_cache.offload
@@ -128,3 +136,6 @@ AXES = (
     Axis("serving.kv_cache.offload", ("serving.kv_cache.offload",), _offload),
 )
 """In an order in which no choice needs one that is made later."""
+
+CONTEXT = Axis("serving.context_tokens", ("serving.context_tokens",), _context)
+"""The last resort, where no size holds a request of full length: it is less of a model."""

@@ -18,7 +18,7 @@ from stacks.checks import check_all
 from stacks.cloud import PLACEHOLDER_SETTINGS, placeholder_reservation
 from stacks.composition import Composition
 from stacks.derive import Derived, derive
-from stacks.forking.axes import AXES, Axis, Overlay, Seen
+from stacks.forking.axes import AXES, CONTEXT, Axis, Overlay, Seen
 from stacks.merging import merge
 from stacks.problems import Problem, touches
 from stacks.resolve import candidate_of
@@ -132,15 +132,30 @@ def fit(parent: Data, base: Seen, row: HardwareRow, judge: Judge) -> Fitted | Un
     """
     unfit = Unfit()
     for size in _sizes(base, row):
-        data, reasons = _cut(parent, base, row, size, judge)
-        for axis in AXES:
-            data = _settled(axis, data, judge, reasons)
-        found = judge.findings(data)
-        errors = [problem for problem in found if problem.severity == "error"]
-        if not errors:
-            return Fitted(data, reasons | _reasons(unfit, size, base, row), tuple(found))
-        unfit.tried[size] = errors
+        fitted = _tried(parent, base, row, size, AXES, judge, unfit)
+        if fitted:
+            return fitted
+    for size, problems in list(unfit.tried.items()):
+        if all(touches(problem.path, [CONTEXT.path]) for problem in problems):
+            fitted = _tried(parent, base, row, size, (*AXES, CONTEXT), judge, unfit)
+            if fitted:
+                return fitted
     return unfit
+
+
+def _tried(
+    parent: Data, base: Seen, row: HardwareRow, size: Size, axes: Iterable[Axis], judge: Judge, unfit: Unfit
+) -> Fitted | None:
+    """Return the preset in this size with everything else settled; None, and a note in ``unfit``, if errors stay."""
+    data, reasons = _cut(parent, base, row, size, judge)
+    found = judge.findings(data)
+    for axis in axes:
+        data, found = _settled(axis, data, found, judge, reasons)
+    errors = [problem for problem in found if problem.severity == "error"]
+    if errors:
+        unfit.tried[size] = errors
+        return None
+    return Fitted(data, reasons | _reasons(unfit, size, base, row), tuple(found))
 
 
 def _sizes(base: Seen, row: HardwareRow) -> Iterator[Size]:
@@ -230,22 +245,25 @@ def _weights(base: Seen, checkpoint: str) -> Overlay:
     return {"checkpoint": checkpoint, "weights": {"prefix": place}}
 
 
-def _settled(axis: Axis, data: dict[str, Any], judge: Judge, reasons: dict[str, str]) -> dict[str, Any]:
-    """Choose on one axis what the checks say least about; what they say of the value that stands is the reason."""
-    before = _about(axis, judge.findings(data))
-    if not before:
-        return data
-    seen = judge.seen(data)
-    if seen is None:
-        return data
-    best, least = data, _weight(before)
-    for option in axis.options(seen):
+def _settled(
+    axis: Axis, data: dict[str, Any], found: list[Problem], judge: Judge, reasons: dict[str, str]
+) -> tuple[dict[str, Any], list[Problem]]:
+    """Choose on one axis what the checks say least about; what they say of the value that stands is the reason.
+
+    ``found`` is what they say of ``data``; returned is the choice with what they say of it.
+    """
+    before, seen = _about(axis, found), judge.seen(data)
+    least = _weight(before)
+    best = (data, found)
+    for option in axis.options(seen) if before and seen else ():
         tried = merge(data, option, {}, "")
-        weight = _weight(_about(axis, judge.findings(tried)))
+        said = judge.findings(tried)
+        weight = _weight(_about(axis, said))
         if weight < least:
-            best, least = tried, weight
-    if best is not data:
-        reasons[axis.path] = before[0].why
+            best, least = (tried, said), weight
+            reasons[axis.path] = before[0].why
+        if least == (0, 0):
+            break
     return best
 
 

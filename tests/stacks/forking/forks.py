@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
+from typing import Any
 
+import yaml
+
+from stacks.columns import MISSING
 from stacks.forking import Fork, fork
 from stacks.settings import STACKS_DIR
 
-__all__ = ["GOLDEN", "KEPT", "copy_of_stacks", "main", "text_of", "write"]
+__all__ = ["GOLDEN", "KEPT", "copy_of_stacks", "filled", "main", "text_of", "write"]
 
 GOLDEN = Path(__file__).parent / "golden"
 KEPT = {
@@ -29,6 +34,17 @@ def write(made: Fork, root: Path) -> None:
     """Write a fork's files as they are."""
     for path, text in made.files.items():
         (root / path).write_text(text, encoding="utf-8")
+
+
+def filled(text: str, like: dict[str, Any]) -> str:
+    """Fill a skeleton in, line by line, with the values of a row; what has a default stays."""
+    lines, group = [], ""
+    for line in text.splitlines():
+        opened, wanted = re.fullmatch(r"([a-z_]+):", line), re.match(rf"  ([a-z0-9_]+): {MISSING}", line)
+        group = opened[1] if opened else group
+        value = yaml.safe_dump([like[group][wanted[1]]], default_flow_style=True, width=1000) if wanted else ""
+        lines.append(f"  {wanted[1]}: {value.strip()[1:-1]}" if wanted else line)
+    return "\n".join(lines) + "\n"
 
 
 def text_of(name: str) -> str:

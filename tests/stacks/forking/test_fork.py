@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -16,14 +14,16 @@ from stacks.columns import MISSING
 from stacks.forking import fork
 from stacks.preset_files import compose, preset_names
 from stacks.settings import STACKS_DIR, pulumi_config, read_stack_file
-from tests.stacks.forking.forks import GOLDEN, KEPT, copy_of_stacks, text_of, write
+from tests.stacks.forking.forks import GOLDEN, KEPT, copy_of_stacks, filled, text_of, write
 
 HARDWARE = load_catalog().hardware
 LARGEST = sorted(
     {row.gpu.accelerator_type: name for name, row in sorted(HARDWARE.items(), key=lambda i: i[1].gpu.count)}.values()
 )
 """One machine type for each accelerator: the one with the most GPUs."""
-NO_ROOM = {(preset, "g2-standard-96") for preset in preset_names() if preset != "small-l4"}
+SHAPES = ["a4x-max-dynamo", "a4x-max-llmd", "g4-llmd", "small-l4"]
+"""Prefill apart from decode, replicas over two nodes, one replica a node, one GPU."""
+NO_ROOM = {(preset, "g2-standard-96") for preset in SHAPES if preset != "small-l4"}
 """A model of 500 billion parameters on L4s, however many a node has."""
 NO_ROOM |= {
     (preset, name)
@@ -58,10 +58,10 @@ def planned(name: str, root: Path) -> StackSpec:
 
 
 @pytest.mark.parametrize("machine_type", LARGEST)
-@pytest.mark.parametrize("preset", preset_names())
-def test_every_preset_on_every_accelerator_plans_or_says_why_not(preset: str, machine_type: str, shared: Path) -> None:
+@pytest.mark.parametrize("preset", SHAPES)
+def test_every_shape_on_every_accelerator_plans_or_says_why_not(preset: str, machine_type: str, shared: Path) -> None:
     """What fork accepts, plan accepts from the files alone, with the same warnings; no GPU is left idle."""
-    name = f"f{preset_names().index(preset)}-{LARGEST.index(machine_type)}"
+    name = f"f{SHAPES.index(preset)}-{LARGEST.index(machine_type)}"
     if (preset, machine_type) in NO_ROOM:
         with pytest.raises(ProblemsFound) as found:
             fork(preset, name, machine_type, shared)
@@ -111,6 +111,14 @@ def test_every_change_has_a_reason_and_is_in_the_file() -> None:
         assert f"#   {change}" in text.splitlines()
 
 
+def test_a_shorter_context_is_the_last_resort() -> None:
+    """No size holds a request of full length on eight H100: the largest that does is taken, with the reason."""
+    made = fork("a4x-max-dynamo", "forked", "a3-megagpu-8g")
+    (context,) = [change for change in made.changes if change.path == "serving.context_tokens"]
+    assert (context.old, context.new) == (1_048_576, 13 * 65_536)
+    assert "one request of full length would not fit" in context.why
+
+
 def test_what_does_not_fit_names_all_that_was_tried() -> None:
     """Each checkpoint and size is spoken against by a check's own problem."""
     with pytest.raises(ProblemsFound) as found:
@@ -125,17 +133,6 @@ def test_what_does_not_fit_names_all_that_was_tried() -> None:
 
 UNKNOWN = "a5-future-8g"
 ROW = f"catalog/hardware/{UNKNOWN}.yaml"
-
-
-def _filled(text: str, like: dict[str, Any]) -> str:
-    """Fill the skeleton in, line by line, with the values of another machine's row; what has a default stays."""
-    lines, group = [], ""
-    for line in text.splitlines():
-        opened, wanted = re.fullmatch(r"([a-z_]+):", line), re.match(rf"  ([a-z0-9_]+): {MISSING}", line)
-        group = opened[1] if opened else group
-        value = yaml.safe_dump([like[group][wanted[1]]], default_flow_style=True, width=1000) if wanted else ""
-        lines.append(f"  {wanted[1]}: {value.strip()[1:-1]}" if wanted else line)
-    return "\n".join(lines) + "\n"
 
 
 def test_unknown_hardware_is_a_row_to_fill_in_and_then_a_fork_like_any_other(root: Path) -> None:
@@ -157,7 +154,7 @@ def test_unknown_hardware_is_a_row_to_fill_in_and_then_a_fork_like_any_other(roo
     assert (list(other.files), other.problems) == (["presets/other.yaml"], waiting.problems)
 
     like = yaml.safe_load((STACKS_DIR / "catalog/hardware/g4-standard-384.yaml").read_text(encoding="utf-8"))
-    (root / ROW).write_text(_filled(waiting.files[ROW], like), encoding="utf-8")
+    (root / ROW).write_text(filled(waiting.files[ROW], like), encoding="utf-8")
     root = reread(root)
     made = fork("g4-llmd", "a5-llmd", UNKNOWN, root)
     write(made, root)
