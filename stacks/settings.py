@@ -22,6 +22,7 @@ __all__ = ["NAMESPACE", "STACKS_DIR", "Settings", "parse_config", "pulumi_config
 STACKS_DIR = Path(__file__).parent
 _STRUCTURED: Mapping[str, tuple[type, str]] = {
     "accept_unverified": (list, "a list"),
+    "allow_replace": (list, "a list"),
     "overrides": (dict, "a section with keys of its own"),
 }
 _PULUMIS_OWN_KEYS = ("config", "encryptedkey", "encryptionsalt", "environment", "secretsprovider")
@@ -48,6 +49,10 @@ class Settings(Strict):
     )
     accept_unverified: list[FeatureName] = Field(
         default_factory=list, description="Features without evidence that you accept, as plan names them."
+    )
+    allow_replace: list[Text] = Field(
+        default_factory=list,
+        description="Resources that may be replaced or deleted by the next update, as the replace guard names them.",
     )
     overrides: dict[str, Any] = Field(default_factory=dict, description="Laid over the preset, key by key.")
 

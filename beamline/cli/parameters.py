@@ -8,11 +8,19 @@ import typer
 
 from beamline.cli.completion import complete_stack_or_preset
 
-__all__ = ["JsonOption", "StackArgument", "StacksArgument"]
+__all__ = ["AllowReplaceOption", "JsonOption", "StackArgument", "StacksArgument"]
 
 _STACK = "A stack (stacks/Pulumi.<STACK>.yaml), a path to such a file, or a preset."
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Write the result as one JSON document.")]
+AllowReplaceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-replace",
+        metavar="NAME",
+        help="A guarded resource that may be replaced or deleted this time. Repeatable.",
+    ),
+]
 StackArgument = Annotated[str, typer.Argument(metavar="STACK", help=_STACK, autocompletion=complete_stack_or_preset)]
 StacksArgument = Annotated[
     list[str] | None,

@@ -6,14 +6,17 @@ Needs no cloud, no login and no network: the program runs in this process agains
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from beamline.cli.against import Compared, allowing, compare, read_deployment
 from beamline.cli.changes import parse_change
+from beamline.cli.changes_text import changes_json, changes_table
 from beamline.cli.endings import end_with
 from beamline.cli.output import heading, said, show, show_json, working
-from beamline.cli.parameters import JsonOption, StackArgument
+from beamline.cli.parameters import AllowReplaceOption, JsonOption, StackArgument
 from beamline.cli.planning import Plan, plan_stack
 from beamline.cli.resource_tree import resource_tree
 from beamline.cli.selection import select
@@ -35,23 +38,49 @@ SetOption = Annotated[
 ]
 
 
-def plan(stack: StackArgument, changes: SetOption = None, as_json: JsonOption = False) -> None:
+AgainstOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--against",
+        metavar="STATE.json",
+        help="What is applied, as pulumi stack export writes it: show what would change, and refuse to replace or "
+        "delete clusters, node pools, buckets, volumes and networks.",
+        exists=True,
+        dir_okay=False,
+        readable=True,
+    ),
+]
+
+
+def plan(
+    stack: StackArgument,
+    changes: SetOption = None,
+    against: AgainstOption = None,
+    allow_replace: AllowReplaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Show what a stack would create."""
     assigned = [parse_change(text) for text in changes or []]
+    if allow_replace and against is None:
+        raise typer.BadParameter("--allow-replace needs --against STATE.json: without a state nothing is replaced")
     try:
-        selection = select(stack, assigned)
+        selection = allowing(allow_replace or [], select(stack, assigned))
+        deployment = read_deployment(against, selection) if against else None
     except ProblemsFound as found:
-        _show(stack, None, found.problems, as_json=as_json)
+        _show(stack, None, None, found.problems, as_json=as_json)
         end_with(found.problems)
     with working(f"planning {selection.name}"):
-        planned = plan_stack(selection)
-    _show(selection.name, planned, planned.problems, as_json=as_json)
+        compared = compare(selection, deployment, against) if deployment and against else None
+        planned = compared.plan if compared else plan_stack(selection)
+    _show(selection.name, planned, compared, planned.problems, as_json=as_json)
     end_with(planned.problems)
 
 
-def _show(stack: str, planned: Plan | None, problems: Sequence[Problem], *, as_json: bool) -> None:
+def _show(
+    stack: str, planned: Plan | None, compared: Compared | None, problems: Sequence[Problem], *, as_json: bool
+) -> None:
     if as_json:
-        show_json(_document(stack, planned, problems))
+        show_json(_document(stack, planned, compared, problems))
     elif planned is None or planned.spec is None or planned.graph is None:
         show(said(f"{stack}: {counted(problems)}\n"), said(to_text(problems)))
     else:
@@ -59,6 +88,7 @@ def _show(stack: str, planned: Plan | None, problems: Sequence[Problem], *, as_j
         show(
             said(f"{stack}: {len(custom)} resources; {counted(problems)}\n"),
             summary(planned.spec),
+            *((heading(_changes_heading(compared)), changes_table(compared)) if compared else ()),
             *((heading("problems"), said(to_text(problems))) if problems else ()),
             heading("evidence"),
             evidence_table(planned.spec),
@@ -69,13 +99,21 @@ def _show(stack: str, planned: Plan | None, problems: Sequence[Problem], *, as_j
         )
 
 
-def _document(stack: str, planned: Plan | None, problems: Sequence[Problem]) -> dict[str, Any]:
+def _changes_heading(compared: Compared) -> str:
+    others = f"{compared.new} other resources are new, {compared.gone} gone"
+    return f"changes{' in the SIMULATED project' if compared.simulated else ''} ({others})"
+
+
+def _document(
+    stack: str, planned: Plan | None, compared: Compared | None, problems: Sequence[Problem]
+) -> dict[str, Any]:
     spec, graph = (planned.spec, planned.graph) if planned else (None, None)
     registered = [resource.to_json() for resource in graph.resources] if graph else []
     return {
         "stack": stack,
         "preset": planned.selection.preset if planned else None,
         "problems": [problem.to_json() for problem in problems],
+        "changes": changes_json(compared) if compared else None,
         "resources": [{key: resource[key] for key in _SHOWN_OF_A_RESOURCE} for resource in registered],
         "derived": spec.derived.explained() if spec else [],
         "evidence": evidence_json(spec) if spec else [],

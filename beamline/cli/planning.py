@@ -12,6 +12,7 @@ from stacks.settings import NAMESPACE, STACKS_DIR, pulumi_config
 
 if TYPE_CHECKING:
     from beamline.engine.graph import Graph
+    from beamline.engine.monitor import Recall
 
 __all__ = ["CHECKOUT", "Plan", "plan_stack", "resolved"]
 
@@ -37,22 +38,25 @@ def resolved(selection: Selection) -> StackSpec:
         raise ProblemsFound(selection.blamed(found.problems)) from found
 
 
-def plan_stack(selection: Selection) -> Plan:
-    """Check the stack and run the program; never raises for what is wrong with the stack."""
+def plan_stack(selection: Selection, *, recall: Recall | None = None) -> Plan:
+    """Check the stack and run the program; never raises for what is wrong with the stack.
+
+    ``recall`` knows what is applied already.
+    """
     try:
         spec = resolved(selection)
     except ProblemsFound as found:
         return Plan(selection, None, None, tuple(found.problems))
     problems = selection.blamed(spec.problems)
     try:
-        graph = _graph(selection)
+        graph = _graph(selection, recall)
     except ProblemsFound as found:
         return Plan(selection, spec, None, tuple(ordered([*problems, *selection.blamed(found.problems)])))
     return Plan(selection, spec, graph, tuple(ordered(problems)))
 
 
-def _graph(selection: Selection) -> Graph:
+def _graph(selection: Selection, recall: Recall | None) -> Graph:
     # Pulumi and its SDKs take a second to import; a stack with mistakes is answered without.
     from beamline.engine import run_program  # noqa: PLC0415
 
-    return run_program(CHECKOUT, project=NAMESPACE, stack=selection.name, config=selection.config)
+    return run_program(CHECKOUT, project=NAMESPACE, stack=selection.name, config=selection.config, recall=recall)

@@ -15,10 +15,11 @@ import typer
 import yaml
 from rich.console import Console
 
+from beamline.cli.against import allowing
 from beamline.cli.completion import complete_sandbox
 from beamline.cli.endings import end_with, problems_as_result
 from beamline.cli.output import heading, pairs, said, show, show_json, table, tell
-from beamline.cli.parameters import JsonOption, StackArgument
+from beamline.cli.parameters import AllowReplaceOption, JsonOption, StackArgument
 from beamline.cli.planning import resolved
 from beamline.cli.preflight import simulated_preflight
 from beamline.cli.selection import Selection, select, stack_name
@@ -42,12 +43,12 @@ SandboxArgument = Annotated[
 
 
 @app.command("up")
-def up(stack: StackArgument, as_json: JsonOption = False) -> None:
+def up(stack: StackArgument, allow_replace: AllowReplaceOption = None, as_json: JsonOption = False) -> None:
     """Apply a stack; again: prove nothing changes."""
     from beamline import sandbox  # noqa: PLC0415 - servers, kopf and Pulumi, which no other verb needs
 
     with problems_as_result(as_json=as_json):
-        selection = select(stack)
+        selection = allowing(allow_replace or [], select(stack))
         resolved(selection)  # mistakes of the stack need neither tools nor servers
         with _stack_file(selection) as file, _progress() as report:
             result = sandbox.up(selection.name, file, report=report)

@@ -12,9 +12,8 @@ from typing import Literal
 
 from beamline.engine.values import Value, value_to_json
 
-__all__ = ["STACK_TYPE", "Alias", "Graph", "Invoke", "Log", "Read", "Resource", "Severity"]
+__all__ = ["Alias", "Graph", "Invoke", "Log", "Read", "Resource", "Severity"]
 
-STACK_TYPE = "pulumi:pulumi:Stack"
 Severity = Literal["info", "warning", "error"]
 
 

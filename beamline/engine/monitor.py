@@ -9,16 +9,20 @@ provider computes outputs ahead (tests/engine/test_two_drivers.py compares the t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import engine_pb2, resource_pb2
 
-from beamline.engine.graph import STACK_TYPE, Graph, Invoke, Log, Read, Resource, Severity
-from beamline.engine.requests import invoke_from_request, make_urn, read_from_request, resource_from_request
-from beamline.engine.values import Value, from_struct, has_unknown
+from beamline.engine.graph import Graph, Invoke, Log, Read, Resource, Severity
+from beamline.engine.requests import invoke_from_request, read_from_request, resource_from_request
+from beamline.engine.values import Value, from_struct, has_unknown, to_struct
+from stacks.urns import STACK_TYPE, make_urn
 
-__all__ = ["InMemoryEngine", "InMemoryMonitor"]
+__all__ = ["InMemoryEngine", "InMemoryMonitor", "Recall"]
+
+Recall = Callable[[Resource], "tuple[str, Mapping[str, Value]] | None"]
+"""Gives the id and the outputs that an earlier update left of a resource; None for one that would be made anew."""
 
 _EMPTY = empty_pb2.Empty()
 _SEVERITIES: Mapping[int, Severity] = {
@@ -45,9 +49,10 @@ class InMemoryEngine:
 class InMemoryMonitor:
     """Answers resource calls of one run. Calls it has no method for fail loudly in the SDK."""
 
-    def __init__(self, project: str, stack: str) -> None:
+    def __init__(self, project: str, stack: str, recall: Recall | None = None) -> None:
         self._project = project
         self._stack = stack
+        self._recall = recall
         self._resources: dict[str, Resource] = {}
         self._reads: dict[str, Read] = {}
         self._invokes: list[Invoke] = []
@@ -81,6 +86,11 @@ class InMemoryMonitor:
         """Record a resource; a custom resource's inputs come back as outputs, its id stays unknown."""
         urn = self._new_urn(request)
         resource = self._resources[urn] = resource_from_request(request, urn)
+        recalled = self._recall(resource) if self._recall and resource.custom else None
+        if recalled is not None:
+            resource_id, outputs = recalled
+            known = to_struct({**outputs, **resource.inputs})
+            return resource_pb2.RegisterResourceResponse(urn=urn, id=resource_id, object=known)
         knows_outputs = resource.custom and not self._is_unconfigured(resource.provider)
         return resource_pb2.RegisterResourceResponse(urn=urn, object=request.object if knows_outputs else None)
 

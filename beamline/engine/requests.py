@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pulumi.runtime.proto import alias_pb2, resource_pb2
 
-from beamline.engine.graph import STACK_TYPE, Alias, Invoke, Read, Resource
+from beamline.engine.graph import Alias, Invoke, Read, Resource
 from beamline.engine.values import from_struct
 
-__all__ = ["invoke_from_request", "make_urn", "read_from_request", "resource_from_request"]
+__all__ = ["invoke_from_request", "read_from_request", "resource_from_request"]
 
 _RECORDED = {
     "type", "name", "parent", "object", "custom", "dependencies", "propertyDependencies", "provider", "providers",
@@ -24,16 +24,6 @@ _ABOUT_THE_SDK = {
     "acceptSecrets", "acceptResources", "accepts_byte_string", "supportsPartialValues", "supportsResultReporting",
     "sourcePosition", "stackTrace", "parentStackTraceHandle", "aliasSpecs",
 }  # fmt: skip
-
-
-def make_urn(stack: str, project: str, resource_type: str, name: str, parent: str) -> str:
-    """Build the engine's URN: the chain of parent types, which the root stack is not part of."""
-    qualified = resource_type
-    if parent:
-        parent_chain = parent.split("::")[2]
-        if parent_chain != STACK_TYPE:
-            qualified = f"{parent_chain}${resource_type}"
-    return f"urn:pulumi:{stack}::{project}::{qualified}::{name}"
 
 
 def resource_from_request(request: resource_pb2.RegisterResourceRequest, urn: str) -> Resource:

@@ -22,7 +22,7 @@ from typing import Any
 import pulumi
 
 from beamline.engine.graph import Graph, Log
-from beamline.engine.monitor import InMemoryEngine, InMemoryMonitor
+from beamline.engine.monitor import InMemoryEngine, InMemoryMonitor, Recall
 from stacks.problems import EnvironmentProblem, ProblemsFound
 from stacks.pulumi_values import pulumi_config, secret_keys
 
@@ -31,17 +31,20 @@ __all__ = ["run_program"]
 _PARALLEL = 16  # the command line's default
 
 
-def run_program(program_dir: Path, *, project: str, stack: str, config: Mapping[str, object]) -> Graph:
+def run_program(
+    program_dir: Path, *, project: str, stack: str, config: Mapping[str, object], recall: Recall | None = None
+) -> Graph:
     """Run the program in ``program_dir`` as a first preview of ``stack`` and return what it registered.
 
-    ``config`` is the stack file's ``config:`` section. Raises ``ProblemsFound`` or ``EnvironmentProblem`` as the
+    ``config`` is the stack file's ``config:`` section. With ``recall``, which knows what an earlier update has made, it
+    is a later preview. Raises ``ProblemsFound`` or ``EnvironmentProblem`` as the
     program raised it; any other exception is a defect of the program and comes with its own traceback.
     """
     program_dir = program_dir.resolve()
     if not (program_dir / "__main__.py").is_file():
         raise EnvironmentProblem(f"there is no Pulumi program in {program_dir}: it has no __main__.py")
     _refuse_foreign_modules(program_dir)
-    monitor, engine = InMemoryMonitor(project, stack), InMemoryEngine()
+    monitor, engine = InMemoryMonitor(project, stack, recall), InMemoryEngine()
     settings: dict[str, Any] = {
         "monitor": monitor,
         "engine": engine,

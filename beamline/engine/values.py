@@ -9,12 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from google.protobuf import struct_pb2
 from pulumi.runtime import rpc
 
-__all__ = ["UNKNOWN", "Secret", "Unknown", "Value", "from_protobuf", "from_struct", "has_unknown", "value_to_json"]
+__all__ = [
+    "UNKNOWN",
+    "Secret",
+    "Unknown",
+    "Value",
+    "from_protobuf",
+    "from_struct",
+    "has_unknown",
+    "to_struct",
+    "value_to_json",
+]
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,23 @@ Value: TypeAlias = "bool | int | float | str | Unknown | Secret | list[Value] | 
 def from_struct(struct: struct_pb2.Struct) -> dict[str, Value]:
     """Decode an input or output map; raises ``NotImplementedError`` for assets and resource references."""
     return {key: from_protobuf(value) for key, value in sorted(struct.fields.items())}
+
+
+def to_struct(values: Mapping[str, Value]) -> struct_pb2.Struct:
+    """Encode an output map as an engine sends it."""
+    struct = struct_pb2.Struct()
+    struct.update({key: _encoded(value) for key, value in values.items()})
+    return struct
+
+
+def _encoded(value: Value) -> Any:
+    if isinstance(value, Unknown):
+        return rpc.UNKNOWN
+    if isinstance(value, Secret):
+        return {rpc._special_sig_key: rpc._special_secret_sig, "value": _encoded(value.value)}  # noqa: SLF001
+    if isinstance(value, Mapping):
+        return {key: _encoded(item) for key, item in value.items()}
+    return [_encoded(item) for item in value] if isinstance(value, list) else value
 
 
 def from_protobuf(value: struct_pb2.Value) -> Value:

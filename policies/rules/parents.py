@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from beamline.engine.graph import STACK_TYPE, Graph
+from beamline.engine.graph import Graph
 from policies.rule import Finding, Rule
+from stacks.urns import STACK_TYPE
 
 __all__ = ["RULES"]
 

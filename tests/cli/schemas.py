@@ -61,10 +61,18 @@ _IN_SHORT = {
 PROBLEMS = _object(problems=_PROBLEMS)
 PRESETS = _object(presets=_list(_object(**_IN_SHORT)), problems=_PROBLEMS)
 PRESET = _object(**{**_IN_SHORT, "evidence": _EVIDENCE}, composition={"type": "object"}, derived=_DERIVED)
+_CHANGE = _object(path=TEXT, old={}, new={}, effect={"enum": ["update", "may-replace", "replace"]})
+_OPERATION = {"enum": ["create", "same", "update", "may-replace", "replace", "delete"]}
+_CHANGES = _object(
+    resources=_list(_object(urn=TEXT, name=TEXT, operation=_OPERATION, changes=_list(_CHANGE), cause=TEXT)),
+    others=_object(new=COUNT, gone=COUNT),
+    simulated={"type": "boolean"},
+)
 PLAN = _object(
     stack=TEXT,
     preset=_or_null("string"),
     problems=_PROBLEMS,
+    changes={"anyOf": [_CHANGES, {"type": "null"}]},
     resources=_list(_RESOURCE),
     derived=_DERIVED,
     evidence=_EVIDENCE,

@@ -10,9 +10,9 @@ from pulumi import _types
 
 from beamline.checks.sdk_inputs import sdk_input_problems
 from beamline.engine import Graph, Resource, Secret
-from beamline.engine.graph import STACK_TYPE
 from beamline.engine.values import Value
 from components.sdk import arguments_class, resource_class
+from stacks.urns import STACK_TYPE
 from tests.components.plans import PRESETS, STACK, ancestors, named, plan
 
 RELEASE = "kubernetes:helm.sh/v3:Release"

@@ -22,10 +22,10 @@ from google.protobuf import json_format
 from pulumi.runtime.proto import resource_pb2
 
 from beamline.engine import Graph, Invoke, Read, Resource
-from beamline.engine.graph import STACK_TYPE
 from beamline.engine.requests import invoke_from_request, read_from_request, resource_from_request
 from beamline.engine.values import from_struct
 from stacks.pulumi_values import HIDDEN
+from stacks.urns import STACK_TYPE
 
 CHECKOUT = Path(__file__).parents[2]
 STAND_IN = (sys.executable, str(Path(__file__).with_name("stand_in_provider.py")))

@@ -7,7 +7,8 @@ from google.protobuf import struct_pb2
 from pulumi.runtime.proto import alias_pb2, resource_pb2
 
 from beamline.engine import UNKNOWN, Alias, Resource, Secret
-from beamline.engine.requests import make_urn, resource_from_request
+from beamline.engine.requests import resource_from_request
+from stacks.urns import make_urn
 
 REQUEST = resource_pb2.RegisterResourceRequest
 STACK_URN = "urn:pulumi:dev::beamline::pulumi:pulumi:Stack::beamline-dev"

@@ -7,8 +7,9 @@ from typing import Any
 
 import yaml
 
-from beamline.engine.graph import STACK_TYPE, Graph, Resource
+from beamline.engine.graph import Graph, Resource
 from beamline.engine.values import Secret
+from stacks.urns import STACK_TYPE
 
 Bodies = dict[str, dict[str, Any]]
 

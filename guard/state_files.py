@@ -1,0 +1,105 @@
+"""What ``pulumi stack export`` writes, as recorded resources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from guard.comparing import UNKNOWN
+from guard.verdicts import Recorded
+from stacks.problems import Problem, ProblemsFound
+
+__all__ = ["Deployment", "read_state"]
+
+_VERSIONS = (3, 4)
+"""Versions of the format whose resources look the same; 4 adds features that say so by name."""
+_SIGNATURE = "4dabf18193072939515e22adb298388d"
+_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - Pulumi's mark of a secret, not one
+_UNKNOWN_TEXT = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+_URN_PARTS = 4
+_EXPORT = "pulumi stack export --file STATE.json"
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A stack's state: whose it is, and the cloud resources that it owns. Both names are empty for an empty state."""
+
+    stack: str
+    project: str
+    resources: tuple[Recorded, ...]
+    pending: int
+    """Operations that were begun and not ended."""
+
+
+def read_state(text: str, where: str) -> Deployment:
+    """Read an exported state; raises ``ProblemsFound`` for anything else. Secret values are ``UNKNOWN``."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        _refuse(where, "the file is empty" if not text.strip() else "this is not JSON")
+    if not isinstance(data, dict) or not isinstance(data.get("deployment"), dict):
+        _refuse(where, "this is JSON, and not a stack's state: it has no deployment")
+    if data.get("version") not in _VERSIONS:
+        _refuse(where, "the state is of a version that is not known here", data.get("version"))
+    deployment = data["deployment"]
+    listed = deployment.get("resources") or []
+    pending = deployment.get("pending_operations") or []
+    if not isinstance(listed, list) or not isinstance(pending, list):
+        _refuse(where, "its resources are not a list")
+    urns = [_urn(resource, where) for resource in listed]
+    owners = {(urn.split("::")[0].rpartition(":")[2], urn.split("::")[1]) for urn in urns}
+    if len(owners) > 1:
+        _refuse(where, "its resources are of more than one stack", sorted("/".join(owner) for owner in owners))
+    stack, project = next(iter(owners), ("", ""))
+    return Deployment(stack, project, tuple(_owned(listed)), len(pending))
+
+
+def _urn(resource: object, where: str) -> str:
+    urn = resource.get("urn") if isinstance(resource, Mapping) else None
+    if not isinstance(urn, str) or len(urn.split("::")) < _URN_PARTS or not urn.startswith("urn:pulumi:"):
+        _refuse(where, "one of its resources has no URN", urn)
+    return urn
+
+
+def _owned(listed: list[dict[str, Any]]) -> Iterator[Recorded]:
+    """Yield what the engine would delete: not what it only read, and not what waits for its deletion already."""
+    for resource in listed:
+        if resource.get("custom") and not resource.get("external") and not resource.get("delete"):
+            yield Recorded(
+                urn=resource["urn"],
+                outputs=_plain(resource.get("outputs") or {}),
+                inputs=_plain(resource.get("inputs") or {}),
+                id=str(resource.get("id") or ""),
+                protected=bool(resource.get("protect")),
+            )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        if value.get(_SIGNATURE) == _SECRET:
+            return UNKNOWN
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return UNKNOWN if value == _UNKNOWN_TEXT else value
+
+
+def _refuse(where: str, why: str, value: object = None) -> NoReturn:
+    raise ProblemsFound(
+        [
+            Problem(
+                rule="state-file",
+                path="--against",
+                value=value,
+                why=why,
+                allowed="what pulumi stack export writes: version " + " or ".join(map(str, _VERSIONS)),
+                remedy=f"{_EXPORT}; of a sandbox: beamline sandbox shell STACK -- {_EXPORT}",
+                where=where,
+                source="Pulumi docs, pulumi stack export",
+            )
+        ]
+    )
