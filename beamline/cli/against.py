@@ -189,7 +189,7 @@ def _pending(deployment: Deployment, path: Path) -> Iterator[Problem]:
             path="--against",
             value=deployment.pending,
             why="these operations were begun and not ended, and what they did is not in the state",
-            remedy="pulumi refresh, then export the state again",
+            remedy=f"beamline recover {deployment.stack}, then export the state again",
             where=str(path),
             source="Pulumi docs, pending operations",
             severity="warning",

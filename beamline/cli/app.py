@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from beamline import __version__
-from beamline.cli import check, fork, lock, plan, preflight, presets, recover, render, sandbox
+from beamline.cli import check, down, fork, lock, plan, preflight, presets, recover, render, sandbox
 from beamline.cli.endings import Verbs
 
 __all__ = ["app", "main"]
@@ -30,6 +30,7 @@ app.command("fork")(fork.fork)
 app.command("lock")(lock.lock)
 app.command("preflight")(preflight.preflight)
 app.command("recover")(recover.recover)
+app.command("down")(down.down)
 app.add_typer(sandbox.app, name="sandbox")
 
 

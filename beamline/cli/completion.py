@@ -5,7 +5,14 @@ from __future__ import annotations
 from stacks.preset_files import preset_names
 from stacks.settings import STACKS_DIR
 
-__all__ = ["complete_hardware", "complete_preset", "complete_sandbox", "complete_stack_or_preset", "stack_names"]
+__all__ = [
+    "complete_hardware",
+    "complete_preset",
+    "complete_sandbox",
+    "complete_stack",
+    "complete_stack_or_preset",
+    "stack_names",
+]
 
 _BEFORE, _AFTER = "Pulumi.", ".yaml"
 
@@ -25,6 +32,11 @@ def complete_hardware(incomplete: str) -> list[str]:
 def complete_preset(incomplete: str) -> list[str]:
     """Offer presets."""
     return [name for name in preset_names() if name.startswith(incomplete)]
+
+
+def complete_stack(incomplete: str) -> list[str]:
+    """Offer stacks."""
+    return [name for name in stack_names() if name.startswith(incomplete)]
 
 
 def complete_stack_or_preset(incomplete: str) -> list[str]:

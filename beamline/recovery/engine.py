@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,18 @@ class Engine:
         except RefusedError as refusal:
             raise as_problem(str(refusal), stack, arguments[:2]) from refusal
 
+    def follow(self, stack: str, *arguments: str) -> int:
+        """Run a long command, its words going to stderr as they come, and return its exit code."""
+        sys.stderr.flush()
+        return subprocess.run(
+            [str(self.pulumi), *arguments, "--stack", stack, "--non-interactive"],
+            cwd=self.folder,
+            env=dict(self.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr.fileno(),
+            check=False,
+        ).returncode
+
     def backend(self) -> str:
         """Return the address of the backend that is logged in to. Raises EnvironmentProblem where there is none."""
         try:
@@ -90,7 +103,7 @@ def own_engine(folder: Path) -> Engine:
     found = shutil.which("pulumi")
     if found is None:
         raise EnvironmentProblem(
-            "pulumi is not on PATH; recover works on its state: https://www.pulumi.com/docs/install/ says how to get it"
+            "pulumi is not on PATH; recover and down work on its state: https://www.pulumi.com/docs/install/ says how to get it"
         )
     return Engine(Path(found), folder, {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"})
 
