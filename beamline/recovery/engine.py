@@ -103,7 +103,8 @@ def own_engine(folder: Path) -> Engine:
     found = shutil.which("pulumi")
     if found is None:
         raise EnvironmentProblem(
-            "pulumi is not on PATH; recover and down work on its state: https://www.pulumi.com/docs/install/ says how to get it"
+            "pulumi is not on PATH; recover and down work on its state: "
+            "https://www.pulumi.com/docs/install/ says how to get it"
         )
     return Engine(Path(found), folder, {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"})
 

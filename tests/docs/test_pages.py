@@ -22,12 +22,19 @@ from tests.docs.preflight_page import PREFLIGHT, preflight_page
 from tests.engine.real_engine import RealProject
 
 RUN_ELSEWHERE = {
+    ".venv/bin/beamline plan g4 --against STATE.json": "tests/guard/test_plan_against.py, with a state",
     "make up": "tests/end_to_end/test_g4.py applies the same stack",
     "make test": "this run",
     "make down": "tests/end_to_end/test_g4.py",
     "make setup": "made the environment this test runs in",
 }
-NEEDS_A_CLOUD = ("gcloud ", "pulumi ", ".venv/bin/beamline lock", ".venv/bin/beamline preflight")
+NEEDS_A_CLOUD = (
+    "gcloud ",
+    "pulumi ",
+    ".venv/bin/beamline down",
+    ".venv/bin/beamline lock",
+    ".venv/bin/beamline preflight",
+)
 WRITES = ".venv/bin/beamline fork"
 """Commands that add files to the checkout: they are run in a copy of it."""
 RUN_HERE = [
