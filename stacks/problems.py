@@ -21,6 +21,7 @@ __all__ = [
     "Severity",
     "has_errors",
     "ordered",
+    "problems_in",
     "to_text",
     "touches",
 ]
@@ -140,3 +141,25 @@ def to_text(problems: Sequence[Problem]) -> str:
         lines += [f"  source:  {p.source}"] if p.source else []
         blocks.append("\n".join(map(_visible, lines)))
     return "\n".join(blocks)
+
+
+_HEAD = re.compile(r"(?P<severity>error|warning|note)\[(?P<rule>[a-z0-9-]+)\] (?P<path>.*?)(?: = (?P<value>.*))?")
+_LINE = re.compile(r"  (?P<name>why|allowed|remedy|where|source): +(?P<text>.*)")
+
+
+def problems_in(text: str) -> list[Problem]:
+    """Read problems back out of a text that ``to_text`` wrote, as an engine repeats it."""
+    found: list[dict[str, Any]] = []
+    for line in text.splitlines():
+        if head := _HEAD.fullmatch(line):
+            found.append({**head.groupdict(), "value": _read(head["value"]), "why": "", "remedy": ""})
+        elif found and (part := _LINE.fullmatch(line)):
+            found[-1][part["name"]] = part["text"]
+    return [Problem(**fields) for fields in found]
+
+
+def _read(shown: str | None) -> object:
+    try:
+        return json.loads(shown) if shown is not None else None
+    except ValueError:
+        return shown

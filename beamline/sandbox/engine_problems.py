@@ -5,15 +5,20 @@ from __future__ import annotations
 from beamline.recovery import named
 from beamline.sandbox.home import Home
 from beamline.sandbox.pulumi_runs import Run
-from stacks.problems import Problem
+from stacks.problems import Problem, problems_in
 
 __all__ = ["error_problems", "unexpected"]
 
 
 def error_problems(home: Home, run: Run, command: str) -> list[Problem]:
-    """Return the engine's errors; what it says about no resource ("update failed") only where it says nothing else."""
-    about = [error for error in run.errors if error.urn] or run.errors
-    return [
+    """Return the engine's errors; what it says about no resource ("update failed") only where it says nothing else.
+
+    Problems that the program itself reports are given back as they are.
+    """
+    told = [problem for error in run.errors for problem in problems_in(error.message)]
+    others = [error for error in run.errors if not problems_in(error.message)]
+    about = [error for error in others if error.urn] or ([] if told else others)
+    engines = [
         Problem(
             rule="engine",
             path=named(error.urn) if error.urn else f"pulumi {command}",
@@ -23,6 +28,7 @@ def error_problems(home: Home, run: Run, command: str) -> list[Problem]:
         )
         for error in about
     ]
+    return [*told, *engines]
 
 
 def unexpected(home: Home, run: Run, command: str, why: str) -> list[Problem]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from beamline import sandbox
 from beamline.sandbox.home import CHECKOUT
@@ -26,6 +27,15 @@ pytestmark = pytest.mark.sandbox
 
 BEAMLINE = [sys.executable, "-m", "beamline.cli"]
 STACK_FILE = CHECKOUT / "stacks" / "Pulumi.g4.yaml"
+HALF_THE_DISKS = {
+    "beamline:preset": "g4-llmd-nvfp4",
+    "beamline:project": "your-project-id",
+    "beamline:region": "us-central1",
+    "beamline:zone": "us-central1-b",
+    "beamline:accept_unverified": ["precision:nvfp4"],
+    "beamline:overrides": {"accelerator_pool": {"machine_type": "g4-standard-192", "nodes": 2}},
+}
+"""The same model on machines with 16 local SSDs in place of 32."""
 
 
 def _beamline(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -108,6 +118,33 @@ def test_rendered_files_are_the_same_bytes_twice_and_the_api_server_takes_them(a
     done = _beamline("sandbox", "shell", "g4", "--", "kubectl", *apply, *files)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("(server dry run)") == len(objects)
+
+
+def test_another_ssd_count_is_stopped_before_the_pool_is_touched(applied: str, tmp_path: Path) -> None:
+    """In ``plan --against`` the exported state, and in ``pulumi`` itself; the nodes are those of before."""
+    assert applied
+    file, state = tmp_path / "Pulumi.g4.yaml", tmp_path / "state.json"
+    file.write_text(yaml.safe_dump({"config": HALF_THE_DISKS}))
+    export = ("pulumi", "stack", "export", "--file", str(state))
+    assert _beamline("sandbox", "shell", "g4", "--", *export).returncode == 0
+    same = _json("plan", "g4", "--against", str(state))["changes"]
+    assert ({resource["operation"] for resource in same["resources"]}, same["simulated"]) == ({"same"}, True)
+
+    nodes = _node_uids()
+    planned = _beamline("plan", str(file), "--against", str(state))
+    with pytest.raises(ProblemsFound) as raised:
+        sandbox.up("g4", file)
+    for said in (planned.stdout, str(raised.value)):
+        assert "error[would-replace] g4-accelerator-pool.nodeConfig.ephemeralStorageLocalSsdConfig" in said
+        assert "32 is recorded" in said
+        assert "--allow-replace g4-accelerator-pool" in said
+    assert planned.returncode == 1
+    assert _node_uids() == nodes
+
+
+def _node_uids() -> set[str]:
+    nodes = _beamline("sandbox", "shell", "g4", "--", "kubectl", "get", "nodes", "--output", "json")
+    return {node["metadata"]["uid"] for node in json.loads(nodes.stdout)["items"]}
 
 
 def test_an_unknown_field_of_a_custom_resource_is_refused_in_kubernetes_words(applied: str) -> None:

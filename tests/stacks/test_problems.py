@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from stacks import Problem, ProblemsFound, has_errors, ordered, to_text
-from stacks.problems import touches
+from stacks.problems import problems_in, touches
 
 FULL = Problem(
     rule="a-rule",
@@ -127,3 +127,14 @@ def test_json() -> None:
     record = Problem(rule="r", path="p", why="w", remedy="r", value=dt.date(2026, 11, 29)).to_json()
     assert list(record) == ["rule", "path", "why", "remedy", "value", "allowed", "where", "source", "severity"]
     assert json.loads(json.dumps(record))["value"] == "2026-11-29"
+
+
+def test_problems_are_read_back_out_of_a_text() -> None:
+    """An engine repeats what a program said; what it puts around it is no part of it."""
+    told = [
+        Problem(rule="a-b", path="x.y[0]", why="w = v", remedy="r", value=16, allowed="32", where="f", source="s"),
+        Problem(rule="c", path="p", why="w", remedy="r", value="1.30", severity="warning"),
+        Problem(rule="d", path="p", why="w", remedy="r", value="text of it", severity="note"),
+    ]
+    assert problems_in(f"3 problems in this stack:\n{to_text(told)}\nupdate failed") == told
+    assert problems_in("error: update failed") == []
