@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from guard.comparing import UNKNOWN, PropertyChange
 from guard.problems import refusals, unused_names
-from guard.state_files import Deployment, read_state
+from guard.state_files import PROVIDER, Deployment, read_state
 from guard.table import is_guarded
 from guard.verdicts import Recorded, Verdict, Wanted, judge_all
 
 __all__ = [
+    "PROVIDER",
     "UNKNOWN",
     "Deployment",
     "PropertyChange",

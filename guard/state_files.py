@@ -11,7 +11,10 @@ from guard.comparing import UNKNOWN
 from guard.verdicts import Recorded
 from stacks.problems import Problem, ProblemsFound
 
-__all__ = ["Deployment", "read_state"]
+__all__ = ["PROVIDER", "Deployment", "read_state"]
+
+PROVIDER = "pulumi:providers:"
+"""How the types of providers begin: resources to the engine, nothing to a cloud."""
 
 _VERSIONS = (3, 4)
 """Versions of the format whose resources look the same; 4 adds features that say so by name."""
@@ -64,9 +67,10 @@ def _urn(resource: object, where: str) -> str:
 
 
 def _owned(listed: list[dict[str, Any]]) -> Iterator[Recorded]:
-    """Yield what the engine would delete: not what it only read, and not what waits for its deletion already."""
+    """Yield what the engine would delete in a cloud: no providers, not what it only read or is deleting already."""
     for resource in listed:
-        if resource.get("custom") and not resource.get("external") and not resource.get("delete"):
+        is_provider = resource["urn"].split("::")[2].rpartition("$")[2].startswith(PROVIDER)
+        if resource.get("custom") and not (is_provider or resource.get("external") or resource.get("delete")):
             yield Recorded(
                 urn=resource["urn"],
                 outputs=_plain(resource.get("outputs") or {}),

@@ -11,6 +11,7 @@ from beamline.cli.changes import Change, apply
 from beamline.cli.planning import Plan, plan_stack
 from beamline.cli.selection import Selection
 from guard import (
+    PROVIDER,
     UNKNOWN,
     Deployment,
     Recorded,
@@ -83,7 +84,7 @@ def compare(selection: Selection, deployment: Deployment, state: Path) -> Compar
     planned = plan_stack(selection, recall=_Memory(deployment).recall)
     if planned.graph is None or planned.spec is None:
         return Compared(planned, (), 0, 0, simulated)
-    wanted = [_wanted(resource) for resource in planned.graph.resources if resource.custom]
+    wanted = [_wanted(resource) for resource in planned.graph.resources if _is_in_a_cloud(resource)]
     verdicts = [verdict for verdict in judge_all(deployment.resources, wanted) if is_guarded(verdict.type)]
     allowed = planned.spec.settings.allow_replace
     problems = [
@@ -117,6 +118,10 @@ class _Memory:
         if any(verdict.operation == "replace" for verdict in verdicts):
             return None
         return recorded.id, {key: _to_engine(value) for key, value in recorded.outputs.items()}
+
+
+def _is_in_a_cloud(resource: Resource) -> bool:
+    return resource.custom and not resource.type.startswith(PROVIDER)
 
 
 def _wanted(resource: Resource) -> Wanted:
