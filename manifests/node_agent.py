@@ -22,6 +22,7 @@ from stacks.resolve import StackSpec
 __all__ = ["node_agent"]
 
 _NAME = "asapd-lite"
+_ACCOUNT = "node-agent-service-account"
 _NAMESPACE = "kube-system"
 """The one namespace where GKE admits system priority without a quota; it enforces no Pod Security level."""
 _COMMAND = (
@@ -50,7 +51,7 @@ _HOST_FOLDERS = {
 
 
 def node_agent(spec: StackSpec) -> tuple[KubernetesObject, ...]:
-    """The DaemonSet; none where the transport has no agent."""
+    """Its service account, which may do nothing, and the DaemonSet; none where the transport has no agent."""
     transport = spec.rows.transport
     if transport is None or transport.node_agent is None:
         return ()
@@ -70,12 +71,22 @@ def node_agent(spec: StackSpec) -> tuple[KubernetesObject, ...]:
     }
     # A small image; nodes are ready by now, so this is the pull, the agent's start, and some nodes' second try.
     timeout_s = spec.derived.release_budget_s
-    return (KubernetesObject(area="fabric", name="node-agent", body=body, timeout_s=timeout_s),)
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": metadata(spec, _NAME, component=_NAME, namespace=_NAMESPACE),
+        "automountServiceAccountToken": False,
+    }
+    return (
+        KubernetesObject(area="fabric", name=_ACCOUNT, body=account),
+        KubernetesObject(area="fabric", name="node-agent", body=body, timeout_s=timeout_s, after=(_ACCOUNT,)),
+    )
 
 
 def _pod(spec: StackSpec, *, hugepages_mib: int) -> dict[str, Any]:
     host = [{"name": n, "hostPath": {"path": path, "type": kind}} for n, (path, kind) in _HOST_FOLDERS.items()]
     return {
+        "serviceAccountName": _NAME,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "priorityClassName": "system-node-critical",  # without it no pod of the node can have RDMA

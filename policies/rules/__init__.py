@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from beamline.engine.graph import Graph
 from policies.rule import Rule
-from policies.rules import fabric, images, output_text, parents, placement, providers, references, secrets, selectors
+from policies.rules import (
+    fabric,
+    identities,
+    images,
+    isolation,
+    nodes,
+    output_text,
+    parents,
+    placement,
+    providers,
+    references,
+    secrets,
+    selectors,
+)
 from stacks.problems import Problem
 
 __all__ = ["RULES", "rule_problems"]
@@ -13,6 +26,9 @@ RULES: tuple[Rule, ...] = (
     *providers.RULES,
     *parents.RULES,
     *secrets.RULES,
+    *identities.RULES,
+    *nodes.RULES,
+    *isolation.RULES,
     *selectors.RULES,
     *references.RULES,
     *placement.RULES,

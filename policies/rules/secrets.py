@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from beamline.engine.graph import Graph, Resource
+from beamline.engine.graph import STACK_TYPE, Graph, Resource
 from beamline.engine.values import Secret, Value
 from policies.objects import OPAQUE, entries, pod_templates
 from policies.rule import Finding, Rule
@@ -43,6 +43,9 @@ def _texts(value: Value, path: str) -> Iterator[tuple[str, str]]:
             yield from _texts(item, f"{path}.{key}")
 
 
+_OUTPUT_IS_SECRET = re.compile(r"kubeconfig\Z|.*(token|password|secret|private_?key)\Z", re.IGNORECASE)
+
+
 def _named(resource: Resource) -> str:
     return f"{resource.type.rpartition(':')[2]}/{resource.name}"
 
@@ -54,8 +57,25 @@ def _looks_secret(graph: Graph) -> Iterator[Finding]:
                 if pattern.search(text):
                     yield Finding(path=path, urn=resource.urn, detail=f"this text contains {what}")
 
+    for path, text in _texts(dict(graph.outputs), "outputs"):
+        for what, pattern in _TOKENS.items():
+            if pattern.search(text):
+                yield Finding(path=path, urn=_stack(graph), detail=f"this text contains {what}")
+
+
+def _stack(graph: Graph) -> str:
+    return next((resource.urn for resource in graph.resources if resource.type == STACK_TYPE), "")
+
 
 def _unmarked(graph: Graph) -> Iterator[Finding]:
+    for name, value in graph.outputs.items():
+        if _OUTPUT_IS_SECRET.match(name) and not _all_secret(value):
+            yield Finding(
+                path=f"outputs.{name}",
+                urn=_stack(graph),
+                detail="this output is not marked secret",
+                allowed="pulumi.Output.secret(...)",
+            )
     for resource in graph.resources:
         for key in _ALWAYS_SECRET.get(resource.type, ()):
             value = resource.inputs.get(key)

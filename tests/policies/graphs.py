@@ -20,10 +20,19 @@ GOOGLE = "urn:pulumi:t::beamline::beamline:stack:InferenceStack$pulumi:providers
 
 _OBJECTS = """
 Namespace: {apiVersion: v1, kind: Namespace, metadata: {name: qwen}}
+NetworkPolicy:
+  apiVersion: networking.k8s.io/v1
+  kind: NetworkPolicy
+  metadata: {name: default-deny, namespace: qwen}
+  spec: {podSelector: {}, policyTypes: [Ingress, Egress]}
 ServiceAccount:
   apiVersion: v1
   kind: ServiceAccount
   metadata: {name: engine, namespace: qwen}
+RouterAccount:
+  apiVersion: v1
+  kind: ServiceAccount
+  metadata: {name: router, namespace: qwen}
 ConfigMap:
   apiVersion: v1
   kind: ConfigMap
@@ -40,6 +49,7 @@ Deployment:
       metadata: {labels: {app: engine, model: qwen3-4b}}
       spec:
         serviceAccountName: engine
+        automountServiceAccountToken: false
         nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}
         tolerations: [{key: nvidia.com/gpu, operator: Equal, value: present, effect: NoSchedule}]
         containers:
@@ -93,14 +103,14 @@ PodMonitoring:
 Role:
   apiVersion: rbac.authorization.k8s.io/v1
   kind: Role
-  metadata: {name: engine, namespace: qwen}
+  metadata: {name: router, namespace: qwen}
   rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
 RoleBinding:
   apiVersion: rbac.authorization.k8s.io/v1
   kind: RoleBinding
-  metadata: {name: engine, namespace: qwen}
-  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: engine}
-  subjects: [{kind: ServiceAccount, name: engine, namespace: qwen}]
+  metadata: {name: router, namespace: qwen}
+  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: router}
+  subjects: [{kind: ServiceAccount, name: router, namespace: qwen}]
 """
 
 _BODIES: Bodies = yaml.safe_load(_OBJECTS)
@@ -109,7 +119,13 @@ _NODE_POOL: dict[str, Any] = {
     "name": "gpu",
     "cluster": "beamline-t",
     "nodeCount": 1,
+    "networkConfig": {"enablePrivateNodes": True},
     "nodeConfig": {
+        "serviceAccount": "nodes@acme-inference.iam.gserviceaccount.com",
+        "metadata": {"disable-legacy-endpoints": "true"},
+        "workloadMetadataConfig": {"mode": "GKE_METADATA"},
+        "kubeletConfig": {"insecureKubeletReadonlyPortEnabled": "FALSE"},
+        "shieldedInstanceConfig": {"enableSecureBoot": True, "enableIntegrityMonitoring": True},
         "machineType": "g2-standard-12",
         "diskSizeGb": 100,
         "guestAccelerators": [{"type": "nvidia-l4", "count": 1}],

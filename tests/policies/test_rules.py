@@ -57,6 +57,54 @@ def _secret(data: Any) -> Graph:
     return graph_of({**sound_bodies(), "Secret": body})
 
 
+_POOL = "gcp:container/nodePool:NodePool"
+
+
+def _pool(changes: dict[str, Any]) -> Graph:
+    (pool,) = (each for each in sound().resources if each.type == _POOL)
+    return graph_of(sound_bodies(), replace(pool, inputs={**pool.inputs, **changes}))
+
+
+def _node(changes: dict[str, Any]) -> Graph:
+    (pool,) = (each for each in sound().resources if each.type == _POOL)
+    config: Any = pool.inputs["nodeConfig"]
+    return _pool({"nodeConfig": {**config, **changes}})
+
+
+def _cluster(*, metal: bool) -> Graph:
+    """A cluster with the switch off; with bare metal in it, that is how it has to be."""
+    (pool,) = (each for each in sound().resources if each.type == _POOL)
+    config: Any = pool.inputs["nodeConfig"]
+    cluster = resource(
+        "gcp:container/cluster:Cluster",
+        "c",
+        {
+            "privateClusterConfig": {"enablePrivateNodes": True},
+            "enableShieldedNodes": False,
+            "nodeConfig": {k: v for k, v in config.items() if k not in ("machineType", "guestAccelerators")},
+        },
+        provider=GOOGLE,
+    )
+    metal_pool = resource(
+        _POOL,
+        "metal",
+        {
+            "networkConfig": {"enablePrivateNodes": True},
+            "nodeConfig": {
+                **config,
+                "machineType": "a4x-maxgpu-4g-metal",
+                "shieldedInstanceConfig": {"enableSecureBoot": False},
+            },
+        },
+        provider=GOOGLE,
+    )
+    return graph_of(sound_bodies(), cluster, *([metal_pool] if metal else []))
+
+
+def _granting(kind: str, role: str) -> Graph:
+    return graph_of(sound_bodies(), resource(kind, "grant", {"role": role, "member": UNKNOWN}, provider=GOOGLE))
+
+
 DEFAULT_PROVIDER = "urn:pulumi:t::beamline::pulumi:providers:kubernetes::default_4_34_2"
 
 REGISTRATIONS: dict[str, tuple[Graph, Graph, tuple[str, str]]] = {
@@ -89,6 +137,71 @@ REGISTRATIONS: dict[str, tuple[Graph, Graph, tuple[str, str]]] = {
         _secret({"token": "abc"}),
         _secret({"token": Secret("abc")}),
         ("secret-not-marked", "Secret/token.data"),
+    ),
+    "an output that is not marked secret": (
+        replace(sound(), outputs={"kubeconfig": "{}"}),
+        replace(sound(), outputs={"kubeconfig": Secret("{}"), "endpoint": "http://10.0.0.2"}),
+        ("secret-not-marked", "outputs.kubeconfig"),
+    ),
+    "a token in an output": (
+        replace(sound(), outputs={"note": "use hf_" + "a" * 34}),
+        replace(sound(), outputs={"note": Secret("use hf_" + "a" * 34)}),
+        ("secret-in-plain-text", "outputs.note"),
+    ),
+    "nodes with public addresses": (
+        _pool({"networkConfig": {"enablePrivateNodes": False}}),
+        _pool({"networkConfig": {"enablePrivateNodes": True, "podRange": "pods"}}),
+        ("node-public-address", "NodePool/gpu.networkConfig.enablePrivateNodes"),
+    ),
+    "nodes that act as the default account": (
+        _node({"serviceAccount": None}),
+        _node({"serviceAccount": UNKNOWN}),
+        ("node-default-account", "NodePool/gpu.nodeConfig.serviceAccount"),
+    ),
+    "nodes that act as the default account, by its name": (
+        _node({"serviceAccount": "123-compute@developer.gserviceaccount.com"}),
+        _node({"serviceAccount": "gpu@acme-inference.iam.gserviceaccount.com"}),
+        ("node-default-account", "NodePool/gpu.nodeConfig.serviceAccount"),
+    ),
+    "nodes with the kubelet's read-only port": (
+        _node({"kubeletConfig": {"cpuManagerPolicy": "static"}}),
+        _node({"kubeletConfig": {"cpuManagerPolicy": "static", "insecureKubeletReadonlyPortEnabled": "FALSE"}}),
+        ("node-not-hardened", "NodePool/gpu.nodeConfig.kubeletConfig.insecureKubeletReadonlyPortEnabled"),
+    ),
+    "nodes that give pods their own token": (
+        _node({"workloadMetadataConfig": {"mode": "GCE_METADATA"}}),
+        _node({"workloadMetadataConfig": {"mode": "GKE_METADATA"}}),
+        ("node-not-hardened", "NodePool/gpu.nodeConfig.workloadMetadataConfig.mode"),
+    ),
+    "nodes with the old metadata endpoints": (
+        _node({"metadata": {}}),
+        _node({"metadata": {"disable-legacy-endpoints": "true", "team": "inference"}}),
+        ("node-not-hardened", "NodePool/gpu.nodeConfig.metadata.disable-legacy-endpoints"),
+    ),
+    "virtual machines without verified boot": (
+        _node({"shieldedInstanceConfig": {"enableSecureBoot": False}}),
+        _node({"shieldedInstanceConfig": {"enableSecureBoot": True}}),
+        ("node-not-shielded", "NodePool/gpu.nodeConfig.shieldedInstanceConfig.enableSecureBoot"),
+    ),
+    "a cluster that shields no nodes, without a reason": (
+        _cluster(metal=False),
+        _cluster(metal=True),
+        ("node-not-shielded", "Cluster/c.enableShieldedNodes"),
+    ),
+    "a role that nothing is known to need": (
+        _granting("gcp:projects/iAMMember:IAMMember", "roles/editor"),
+        _granting("gcp:projects/iAMMember:IAMMember", "roles/container.defaultNodeServiceAccount"),
+        ("google-role-not-listed", "IAMMember/grant.role"),
+    ),
+    "a listed role, granted on the whole project": (
+        _granting("gcp:projects/iAMMember:IAMMember", "roles/storage.objectViewer"),
+        _granting("gcp:storage/bucketIAMMember:BucketIAMMember", "roles/storage.objectViewer"),
+        ("google-role-not-listed", "IAMMember/grant.role"),
+    ),
+    "a key of a service account": (
+        graph_of(sound_bodies(), resource("gcp:serviceaccount/key:Key", "key", {}, provider=GOOGLE)),
+        graph_of(sound_bodies(), resource("gcp:serviceaccount/account:Account", "key", {}, provider=GOOGLE)),
+        ("service-account-key", "Key/key"),
     ),
     "a resource directly under the stack": (
         _namespace(parent=ROOT),

@@ -80,7 +80,7 @@ ALTERATIONS: dict[str, tuple[str, str, Alteration, set[str]]] = {
         "Namespace",
         "engine",
         lambda i: i["metadata"].update(name="x"),
-        {"namespace-missing"},
+        {"namespace-missing", "namespace-not-closed"},
     ),
 }
 
