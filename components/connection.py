@@ -9,6 +9,11 @@ from stacks import StackSpec
 
 __all__ = ["connection", "endpoint"]
 
+_HEADER = (
+    '-H "Authorization: Bearer $(gcloud auth print-identity-token --include-email '
+    '--impersonate-service-account=CALLER --audiences={client})" '
+)
+"""For Identity-Aware Proxy: a token of a service account that may pass, made out to the OAuth client."""
 _REACHABLE_FROM = {
     "gke-l7-rilb": "the stack's VPC and networks connected to it",
     "gke-l7-regional-external-managed": "the internet",
@@ -28,12 +33,20 @@ def connection(spec: StackSpec, url: pulumi.Output[str]) -> dict[str, pulumi.Inp
         "model": spec.rows.model.served_name,
         "messages": [{"role": "user", "content": "Hello"}],
     }
+    authentication = spec.preset.serving.router.gateway.authentication
+    header = _HEADER.format(client=authentication.client_id) if authentication.kind == "iap" else ""
     return {
         "base_url": pulumi.Output.concat(url, "/v1"),
         "client_timeout_s": str(spec.derived.client_timeout_s),
         "reachable_from": _REACHABLE_FROM[spec.preset.serving.router.gateway.gateway_class],
         "try_it": pulumi.Output.concat(
-            "curl ", url, "/v1/chat/completions -H 'Content-Type: application/json' -d '", json.dumps(question), "'"
+            "curl ",
+            url,
+            "/v1/chat/completions ",
+            header,
+            "-H 'Content-Type: application/json' -d '",
+            json.dumps(question),
+            "'",
         ),
         "kubeconfig": "pulumi stack output kubeconfig --show-secrets > kubeconfig.json",
         "pods": f"kubectl --kubeconfig kubeconfig.json -n {spec.preset.serving.namespace} get pods",

@@ -9,15 +9,20 @@ finds the problems again behind the exit.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pulumi
 from pulumi.runtime.config import CONFIG
 
-from stacks.problems import EnvironmentProblem, Problem, ProblemsFound, to_text
+from stacks import StackSpec, resolve
+from stacks.problems import EnvironmentProblem, Problem, ProblemsFound, has_errors, to_text
+from stacks.settings import NAMESPACE, stack_file
+from stacks.state_secrets import state_secrets_problems
+from stacks.yaml_files import read_yaml
 
-__all__ = ["USER_HAS_BEEN_TOLD", "problems_reported", "report", "stack_config"]
+__all__ = ["USER_HAS_BEEN_TOLD", "checked_stack", "problems_reported", "report", "stack_config"]
 
 USER_HAS_BEEN_TOLD = 32  # exit code that ends an update without a further message
 
@@ -37,6 +42,25 @@ def problems_reported() -> Iterator[None]:
     except EnvironmentProblem as found:
         pulumi.log.error(str(found))
         raise SystemExit(USER_HAS_BEEN_TOLD) from found
+
+
+def checked_stack(name: str, *, applying: bool) -> StackSpec:
+    """Return the running stack, checked, and show what does not stop it; raises ``ProblemsFound`` with all that does.
+
+    Pulumi's own settings are in the stack file, not in the config: what they say of secrets is read from there.
+    """
+    where, config = f"stacks/Pulumi.{name}.yaml", stack_config()
+    project, file = config.get(f"{NAMESPACE}:project"), stack_file(name)
+    written = read_yaml(file) if file.is_file() else {}
+    own = state_secrets_problems(written, os.environ, project=project, applying=applying, where=where)
+    try:
+        spec = resolve(name, config, where=where, applying=applying)
+    except ProblemsFound as found:
+        raise ProblemsFound([*own, *found.problems]) from found
+    if has_errors(own):
+        raise ProblemsFound([*own, *spec.problems])
+    report([*own, *spec.problems])
+    return spec
 
 
 def stack_config() -> dict[str, str]:

@@ -8,10 +8,13 @@ Source: https://cloud.google.com/kubernetes-engine/docs/how-to/configure-gateway
 
 from __future__ import annotations
 
+from typing import Any
+
 from manifests.backend import backend
 from manifests.naming import GATEWAY, metadata
 from manifests.objects import KubernetesObject
 from stacks.resolve import StackSpec
+from stacks.spec import IdentityAwareProxy, NoAuthentication
 
 __all__ = ["backend_policy", "health_check"]
 
@@ -53,7 +56,8 @@ def health_check(spec: StackSpec) -> KubernetesObject:
 
 
 def backend_policy(spec: StackSpec) -> KubernetesObject:
-    """Timeout, draining of pods that go, and the load balancer's request log."""
+    """Timeout, draining of pods that go, the load balancer's request log, who may ask, and from where."""
+    gateway = spec.preset.serving.router.gateway
     return KubernetesObject(
         area="gateway",
         name="backend-policy",
@@ -67,7 +71,18 @@ def backend_policy(spec: StackSpec) -> KubernetesObject:
                     "timeoutSec": spec.derived.gateway_timeout_s,
                     "connectionDraining": {"drainingTimeoutSec": spec.derived.backend_drain_s},
                     "logging": {"enabled": True},
+                    **_authentication(spec),
+                    **({"securityPolicy": gateway.security_policy} if gateway.security_policy else {}),
                 },
             },
         },
     )
+
+
+def _authentication(spec: StackSpec) -> dict[str, Any]:
+    """Identity-Aware Proxy, where the preset names it. The Secret is its owner's; nothing of it is in a manifest."""
+    match spec.preset.serving.router.gateway.authentication:
+        case IdentityAwareProxy(client_id=client, client_secret=secret):
+            return {"iap": {"enabled": True, "clientID": client, "oauth2ClientSecret": {"name": secret}}}
+        case NoAuthentication():
+            return {}

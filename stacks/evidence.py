@@ -21,6 +21,8 @@ _CHOSEN_BY = {
     "parallelism": ("serving.shape.tensor_parallel", "serving.shape.expert_parallel"),
     "router": ("serving.router.kind", "serving.router.release"),
     "gateway": ("serving.router.gateway",),
+    "authentication": ("serving.router.gateway.authentication",),
+    "security-policy": ("serving.router.gateway.security_policy",),
     "replicas": ("serving.shape",),
     "disaggregation": ("serving.shape.kind",),
     "transport": ("serving.transport",),
@@ -76,6 +78,9 @@ def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]
         f"router:{serving.router.kind}",
         f"gateway:{serving.router.gateway.gateway_class}",
     ]
+    gateway = serving.router.gateway
+    names += [f"authentication:{gateway.authentication.kind}"] if gateway.authentication.kind != "none" else []
+    names += ["security-policy:cloud-armor"] if gateway.security_policy else []
     names += ["replicas:many"] if derived.replicas > 1 else []
     names += [f"disaggregation:{serving.shape.kind}"] if isinstance(serving.shape, PrefillDecode) else []
     names += [f"transport:{serving.transport.name}"] if serving.transport else []

@@ -40,6 +40,7 @@ __all__ = [
     "Mirror",
     "Namespace",
     "NetworkProfile",
+    "OauthClientId",
     "ObjectPrefix",
     "ProjectId",
     "QuotaMetric",
@@ -267,6 +268,14 @@ SecretId = Annotated[
     ),
 ]
 CertificateName = Annotated[str, Form(_LABEL, "the name of a regional SSL certificate of the project")]
+OauthClientId = Annotated[
+    str,
+    Form(
+        r"[0-9]+-[a-z0-9]+\.apps\.googleusercontent\.com",
+        "an OAuth client's id, such as 123456789012-abc123.apps.googleusercontent.com",
+        ((r"GOCSPX-.*", "this is the client's secret; keep it in the cluster's Secret, and make a new one"),),
+    ),
+]
 ReservationName = Annotated[
     str,
     Form(
@@ -314,7 +323,7 @@ FeatureName = Annotated[
     str,
     Form(
         r"(engine|precision|parallelism|router|gateway|replicas|kv-cache|kv-offload|speculation|provisioning"
-        r"|disaggregation|transport|local-ssd|image-cache):[a-z0-9][a-z0-9_.+-]*",
+        r"|disaggregation|transport|local-ssd|image-cache|authentication|security-policy):[a-z0-9][a-z0-9_.+-]*",
         "a feature as plan names it, such as precision:fp8 or kv-offload:host_dram",
     ),
 ]

@@ -33,6 +33,7 @@ _SECRETS = re.compile(
     r"|(?<=gh[opsu]_)[A-Za-z0-9]{16,}"  # GitHub
     r"|(?<=ya29\.)[\w.-]{16,}"  # Google access token
     r"|(?<=AIza)[\w-]{16,}"  # Google API key
+    r"|(?<=GOCSPX-)[\w-]{16,}"  # secret of an OAuth client
     r"|(?<=-----BEGIN).*"  # a private key, up to the end of the text
     r"|(?<=://)[^/\s@]+:[^/\s@]+(?=@)",  # user and password in an address
     re.DOTALL,

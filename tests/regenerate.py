@@ -9,6 +9,7 @@ from tests.docs.component_pages import COMPONENTS, components_page
 from tests.docs.hardware_page import HARDWARE, hardware_page
 from tests.docs.pages import OWNERSHIP, README, ownership_page, readme
 from tests.docs.preflight_page import PREFLIGHT, preflight_page
+from tests.docs.security_page import SECURITY, security_page
 from tests.matrix.page import MATRIX, matrix_page
 
 WRITERS = (
@@ -28,6 +29,7 @@ if __name__ == "__main__":
     COMPONENTS.write_text(components_page())
     HARDWARE.write_text(hardware_page())
     OWNERSHIP.write_text(ownership_page())
+    SECURITY.write_text(security_page())
     MATRIX.write_text(matrix_page())
     PREFLIGHT.write_text(preflight_page())
     README.write_text(readme(README.read_text()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from beamline.cli.selection import Selection
 from stacks import ProblemsFound, StackSpec, ordered, resolve
 from stacks.problems import Problem
 from stacks.settings import NAMESPACE, STACKS_DIR, pulumi_config
+from stacks.state_secrets import state_secrets_problems
+from stacks.yaml_files import read_yaml
 
 if TYPE_CHECKING:
     from beamline.engine.graph import Graph
@@ -47,12 +50,25 @@ def plan_stack(selection: Selection, *, recall: Recall | None = None) -> Plan:
         spec = resolved(selection)
     except ProblemsFound as found:
         return Plan(selection, None, None, tuple(found.problems))
-    problems = selection.blamed(spec.problems)
+    problems = selection.blamed([*spec.problems, *_of_state(selection, spec)])
     try:
         graph = _graph(selection, recall)
     except ProblemsFound as found:
         return Plan(selection, spec, None, tuple(ordered([*problems, *selection.blamed(found.problems)])))
     return Plan(selection, spec, graph, tuple(ordered(problems)))
+
+
+def _of_state(selection: Selection, spec: StackSpec) -> list[Problem]:
+    """What the stack file says of the state's secrets; a preset has no state."""
+    if selection.file is None or not selection.file.is_file():
+        return []
+    return state_secrets_problems(
+        read_yaml(selection.file),
+        os.environ,
+        project=spec.settings.project,
+        applying=False,
+        where=selection.where,
+    )
 
 
 def _graph(selection: Selection, recall: Recall | None) -> Graph:

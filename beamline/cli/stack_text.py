@@ -83,12 +83,15 @@ def _kv_cache(spec: StackSpec) -> str:
     return ", ".join(parts)
 
 
+_AUTHENTICATION = {"none": "no authentication", "iap": "Identity-Aware Proxy"}
+
+
 def _router(spec: StackSpec) -> str:
     router = spec.preset.serving.router
     parts = [f"{router.kind} {router.release}"]
     if isinstance(router, DynamoRouter):
         parts += [f"mode {router.mode}", some(router.frontends, "frontend")]
-    return ", ".join((*parts, router.gateway.gateway_class))
+    return ", ".join((*parts, router.gateway.gateway_class, _AUTHENTICATION[router.gateway.authentication.kind]))
 
 
 def _transport(spec: StackSpec) -> str:

@@ -6,6 +6,7 @@ from beamline.engine.graph import Graph
 from policies.rule import Rule
 from policies.rules import (
     fabric,
+    gateways,
     identities,
     images,
     isolation,
@@ -29,6 +30,7 @@ RULES: tuple[Rule, ...] = (
     *identities.RULES,
     *nodes.RULES,
     *isolation.RULES,
+    *gateways.RULES,
     *selectors.RULES,
     *references.RULES,
     *placement.RULES,

@@ -86,7 +86,7 @@ def _unshielded(graph: Graph) -> Iterator[Finding]:
     pools = {str(_at(inputs, "nodeConfig", "machineType")) for r, inputs in _described(graph) if r.type == _POOL}
     for resource, inputs in _described(graph):
         if resource.type == _POOL:
-            key = ("nodeConfig", "shieldedInstanceConfig", "enableSecureBoot")
+            key: tuple[str, ...] = ("nodeConfig", "shieldedInstanceConfig", "enableSecureBoot")
             exempt = _at(inputs, "nodeConfig", "machineType") in metal
         else:
             key, exempt = ("enableShieldedNodes",), bool(pools & metal)

@@ -15,6 +15,7 @@ __all__ = ["RULES"]
 _TOKENS: Mapping[str, re.Pattern[str]] = {
     "a Hugging Face token": re.compile(r"\bhf_[A-Za-z0-9]{30,}"),
     "a Google API key": re.compile(r"\bAIza[0-9A-Za-z_-]{35}"),
+    "an OAuth client's secret": re.compile(r"\bGOCSPX-[0-9A-Za-z_-]{20,}"),
     "a Google access token": re.compile(r"\bya29\.[0-9A-Za-z_-]{20,}"),
     "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
     "a JSON web token": re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),

@@ -8,17 +8,19 @@ from stacks.checks.candidate import Candidate
 from stacks.problems import Problem
 from stacks.rows import DynamoRelease, ImageRow, LlmdRelease
 from stacks.rows.base import Arch
-from stacks.spec import ExistingCluster, LlmdRouter
+from stacks.spec import ExistingCluster, LlmdRouter, NoAuthentication
 
 __all__ = ["CHECKS"]
 
+_FROM_THE_INTERNET = ("gke-l7-regional-external-managed",)
+"""Gateway classes whose load balancer has a public address."""
 _RESERVED = ("default", "kube-system", "kube-public", "kube-node-lease", "gmp-system", "gmp-public")
 
 
 def gateway(c: Candidate) -> Iterator[Problem]:
     """Outside the VPC nobody speaks plain HTTP to a model."""
     gateway = c.preset.serving.router.gateway
-    if gateway.gateway_class == "gke-l7-regional-external-managed" and gateway.certificate is None:
+    if gateway.gateway_class in _FROM_THE_INTERNET and gateway.certificate is None:
         yield Problem(
             rule="gateway-certificate",
             path="serving.router.gateway.certificate",
@@ -26,6 +28,48 @@ def gateway(c: Candidate) -> Iterator[Problem]:
             allowed="name of a regional SSL certificate in the project",
             remedy="set the certificate, or use gateway_class gke-l7-rilb",
             source="GKE docs, Gateway TLS",
+        )
+
+
+def authentication(c: Candidate) -> Iterator[Problem]:
+    """The internet is let in only with a name; and what proves the name does not travel in clear text."""
+    gateway = c.preset.serving.router.gateway
+    if isinstance(gateway.authentication, NoAuthentication):
+        if gateway.gateway_class in _FROM_THE_INTERNET:
+            yield Problem(
+                rule="gateway-open",
+                path="serving.router.gateway.authentication.kind",
+                value="none",
+                why="this class is reachable from the internet, and without authentication anybody uses the GPUs and "
+                "sees what the model answers",
+                allowed="iap, or gateway_class gke-l7-rilb",
+                remedy="let Identity-Aware Proxy ask who calls: authentication: {kind: iap, client_id: ..., "
+                "client_secret: ...}",
+                source="GKE docs, secure a Gateway: Identity-Aware Proxy",
+            )
+        return
+    if gateway.certificate is None and gateway.gateway_class not in _FROM_THE_INTERNET:
+        yield Problem(
+            rule="iap-certificate",
+            path="serving.router.gateway.certificate",
+            why="Identity-Aware Proxy works on HTTPS load balancers only, and the tokens it takes would be readable",
+            allowed="name of a regional SSL certificate in the project",
+            remedy="set the certificate",
+            source="GKE docs, secure a Gateway: Identity-Aware Proxy",
+        )
+    if not c.preset.serving.existing_namespace:
+        secret, namespace = gateway.authentication.client_secret, c.preset.serving.namespace
+        yield Problem(
+            rule="iap-secret",
+            path="serving.router.gateway.authentication.client_secret",
+            value=secret,
+            why=f"the stack makes the namespace {namespace}, so the Secret cannot be in it yet; until it is, the load "
+            "balancer is not programmed",
+            allowed="a Secret that you put there as soon as the namespace is, while up goes on",
+            remedy=f"kubectl -n {namespace} create secret generic {secret} --from-file=key=<file with the secret>; or "
+            "make the namespace first and set serving.existing_namespace",
+            source="GKE docs, secure a Gateway: Identity-Aware Proxy",
+            severity="note",
         )
 
 
@@ -123,4 +167,4 @@ def image_arch(c: Candidate) -> Iterator[Problem]:
             )
 
 
-CHECKS = (gateway, scorers, namespace, namespace_of_chart, cluster_wide, image_arch)
+CHECKS = (gateway, authentication, scorers, namespace, namespace_of_chart, cluster_wide, image_arch)

@@ -12,10 +12,13 @@ from pydantic import Field
 from stacks.forms import (
     BucketName,
     CertificateName,
+    DnsLabel,
     HubRepository,
     HubRevision,
     Namespace,
+    OauthClientId,
     ObjectPrefix,
+    ResourceName,
     SecretId,
     Text,
     Version,
@@ -29,10 +32,12 @@ __all__ = [
     "Gateway",
     "HostDramOffload",
     "HuggingFace",
+    "IdentityAwareProxy",
     "KvCache",
     "LlmdRouter",
     "LocalSsdOffload",
     "Model",
+    "NoAuthentication",
     "NoOffload",
     "PrefillDecode",
     "Serving",
@@ -75,12 +80,34 @@ class Model(Strict):
     weights: Annotated[Bucket | HuggingFace, Field(discriminator="kind")]
 
 
+class IdentityAwareProxy(Strict):
+    """Callers prove a Google identity, and IAM says which of them may pass. Until IAM does, nobody may."""
+
+    kind: Literal["iap"]
+    client_id: OauthClientId = Field(description="OAuth client of the project; tokens are made out to it.")
+    client_secret: DnsLabel = Field(
+        description="Kubernetes Secret in the engine's namespace that holds the client's secret under 'key'."
+    )
+
+
+class NoAuthentication(Strict):
+    """Whoever reaches the address may ask. Written, not assumed; refused where the internet reaches it."""
+
+    kind: Literal["none"]
+    reason: Text = Field(description="Why that will do, for whoever reads the preset.")
+
+
 class Gateway(Strict):
-    """How clients reach the router."""
+    """How clients reach the router, and how they prove who they are."""
 
     gateway_class: Literal["gke-l7-rilb", "gke-l7-regional-external-managed"]
     certificate: CertificateName | None = Field(
         default=None, description="Regional SSL certificate (pre-shared); null: plain HTTP, internal class only."
+    )
+    authentication: Annotated[IdentityAwareProxy | NoAuthentication, Field(discriminator="kind")]
+    security_policy: ResourceName | None = Field(
+        default=None,
+        description="Cloud Armor policy of the region: which addresses may ask, and how often; null: none.",
     )
 
 

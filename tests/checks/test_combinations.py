@@ -47,6 +47,8 @@ SHAPES: Mapping[str, tuple[str, dict[str, Any]]] = {
     "g4-384-nvfp4": ("g4-llmd-nvfp4", {}),
     "g4-384-many": ("g4-llmd-multi", _shape("g4-standard-384", 4, 4, 8)),
 }
+OPEN = {"kind": "none", "reason": "inside the VPC"}
+IAP = {"kind": "iap", "client_id": "1-a.apps.googleusercontent.com", "client_secret": "s" * 63}
 OPTIONS: Mapping[str, Mapping[str, dict[str, Any]]] = {
     "provisioning": {
         kind: {"accelerator_pool": {"provisioning": {"kind": kind}}} for kind in ("on_demand", "spot", "reservation")
@@ -65,11 +67,22 @@ OPTIONS: Mapping[str, Mapping[str, dict[str, Any]]] = {
         }.items()
     },
     "gateway": {
-        name: {"serving": {"router": {"gateway": {"gateway_class": kind, "certificate": certificate}}}}
-        for name, kind, certificate in (
-            ("inside", "gke-l7-rilb", None),
-            ("inside-tls", "gke-l7-rilb", "c"),
-            ("outside", "gke-l7-regional-external-managed", "c" * 63),
+        name: {
+            "serving": {
+                "router": {
+                    "gateway": {
+                        "gateway_class": kind,
+                        "certificate": certificate,
+                        "authentication": authentication,
+                        "security_policy": policy,
+                    }
+                }
+            }
+        }
+        for name, kind, certificate, authentication, policy in (
+            ("inside", "gke-l7-rilb", None, OPEN, None),
+            ("inside-tls", "gke-l7-rilb", "c", IAP, None),
+            ("outside", "gke-l7-regional-external-managed", "c" * 63, IAP, "p" * 63),
         )
     },
     "names": {
@@ -107,6 +120,7 @@ ACCEPTED = [
     *("engine:vllm", "router:llm-d", "replicas:many", "provisioning:spot", "speculation:dflash2", "kv-cache:fp8"),
     *("precision:bf16", "precision:fp8", "precision:nvfp4", "kv-offload:host_dram", "kv-offload:local_ssd"),
     *("gateway:gke-l7-rilb", "gateway:gke-l7-regional-external-managed"),
+    *("authentication:iap", "security-policy:cloud-armor"),
     *(f"parallelism:tp{size}{ep}" for size in (1, 2, 4, 8) for ep in ("", "-ep")),
 ]
 Row = dict[str, str]

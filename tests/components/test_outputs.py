@@ -92,19 +92,25 @@ def test_endpoint_and_connection(run: Run) -> None:
     from types import SimpleNamespace as Some
     from components.connection import connection, endpoint
 
-    def spec(certificate, gateway_class):
-        gateway = Some(certificate=certificate, gateway_class=gateway_class)
+    def spec(certificate, gateway_class, authentication):
+        gateway = Some(certificate=certificate, gateway_class=gateway_class, authentication=authentication)
         serving = Some(router=Some(gateway=gateway), namespace="beam")
         return Some(
             preset=Some(serving=serving), rows=Some(model=Some(served_name="m")), derived=Some(client_timeout_s=630)
         )
 
-    inside, outside = spec(None, "gke-l7-rilb"), spec("cert", "gke-l7-regional-external-managed")
+    inside = spec(None, "gke-l7-rilb", Some(kind="none"))
+    iap = Some(kind="iap", client_id="1-a.apps.googleusercontent.com")
+    outside = spec("cert", "gke-l7-regional-external-managed", iap)
     url = endpoint(outside, pulumi.Output.from_input("34.1.2.3"))
     pulumi.export("none", endpoint(inside, pulumi.Output.from_input("")))
     pulumi.export("inside", endpoint(inside, pulumi.Output.from_input("10.0.0.9")))
     pulumi.export("outside", connection(outside, url))
     """
+    token = (
+        "gcloud auth print-identity-token --include-email --impersonate-service-account=CALLER "
+        "--audiences=1-a.apps.googleusercontent.com"
+    )
     question = '{"model": "m", "messages": [{"role": "user", "content": "Hello"}]}'
     assert run(text).outputs == {
         "none": "(no address yet: kubectl -n beam get gateways)",
@@ -113,7 +119,8 @@ def test_endpoint_and_connection(run: Run) -> None:
             "base_url": "https://34.1.2.3/v1",
             "client_timeout_s": "630",
             "reachable_from": "the internet",
-            "try_it": f"curl https://34.1.2.3/v1/chat/completions -H 'Content-Type: application/json' -d '{question}'",
+            "try_it": f'curl https://34.1.2.3/v1/chat/completions -H "Authorization: Bearer $({token})" '
+            f"-H 'Content-Type: application/json' -d '{question}'",
             "kubeconfig": "pulumi stack output kubeconfig --show-secrets > kubeconfig.json",
             "pods": "kubectl --kubeconfig kubeconfig.json -n beam get pods",
         },

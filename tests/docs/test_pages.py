@@ -19,6 +19,7 @@ from tests.checkout import beamline, copy_of_checkout
 from tests.docs.hardware_page import HARDWARE, hardware_page
 from tests.docs.pages import IN_A_SANDBOX, OWNERSHIP, README, commands, ownership_page, readme
 from tests.docs.preflight_page import PREFLIGHT, preflight_page
+from tests.docs.security_page import SECURITY, security_page
 from tests.engine.real_engine import RealProject
 
 RUN_ELSEWHERE = {
@@ -47,6 +48,7 @@ def test_the_computed_parts_of_the_documentation_are_fresh() -> None:
     assert OWNERSHIP.read_text() == ownership_page(), "run `make golden`"
     assert PREFLIGHT.read_text() == preflight_page(), "run `make golden`"
     assert HARDWARE.read_text() == hardware_page(), "run `make golden`"
+    assert SECURITY.read_text() == security_page(), "run `make golden`"
 
 
 def test_every_command_that_needs_no_cloud_is_run_by_some_test() -> None:

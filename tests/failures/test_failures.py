@@ -15,6 +15,7 @@ import yaml
 from stacks import Problem, ProblemsFound, resolve
 from stacks.forking import fork
 from stacks.settings import STACKS_DIR, pulumi_config, read_stack_file
+from stacks.state_secrets import state_secrets_problems
 from stacks.yaml_files import read_yaml
 from tests.stacks.goldens import FIVE_MISTAKES, five_mistakes
 
@@ -83,7 +84,7 @@ def _stack_file(case: Mapping[str, Any], folder: Path, stack: str) -> Path:
         config = {key if ":" in key else f"beamline:{key}": value for key, value in settings.items()}
         for key in case.get("without", []):
             del config[f"beamline:{key}"]
-        text = yaml.safe_dump({"config": config}, allow_unicode=True)
+        text = yaml.safe_dump({**case.get("pulumi", {}), "config": config}, allow_unicode=True)
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -92,16 +93,20 @@ def found_in(case: Mapping[str, Any], folder: Path) -> list[Problem]:
     """Every problem, warning and note of a case, through the one way in."""
     folder.mkdir(parents=True, exist_ok=True)
     stack = case.get("stack", "g4")
-    root = _stacks_folder(case, folder)
+    root, applying = _stacks_folder(case, folder), case.get("applying", False)
+    where, path = f"stacks/Pulumi.{stack}.yaml", _stack_file(case, folder, stack)
+    own: list[Problem] = []
     try:
         if "fork" in case:
             return list(fork(**{"hardware": None, **case["fork"]}, root=root).problems)
-        config = pulumi_config(read_stack_file(_stack_file(case, folder, stack)))
-        where = f"stacks/Pulumi.{stack}.yaml"
-        spec = resolve(stack, config, where=where, applying=case.get("applying", False), root=root)
+        config = pulumi_config(read_stack_file(path))
+        project = config.get("beamline:project")
+        environ = case.get("environment", {})
+        own = state_secrets_problems(read_yaml(path), environ, project=project, applying=applying, where=where)
+        spec = resolve(stack, config, where=where, applying=applying, root=root)
     except ProblemsFound as problems:
-        return problems.problems
-    return list(spec.problems)
+        return [*own, *problems.problems]
+    return [*own, *spec.problems]
 
 
 def _relevant(problems: list[Problem], case: Mapping[str, Any]) -> list[Problem]:

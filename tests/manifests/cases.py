@@ -63,11 +63,20 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         {
             "serving": {
                 "router": {
-                    "gateway": {"gateway_class": "gke-l7-regional-external-managed", "certificate": "my-certificate"}
+                    "gateway": {
+                        "gateway_class": "gke-l7-regional-external-managed",
+                        "certificate": "my-certificate",
+                        "authentication": {
+                            "kind": "iap",
+                            "client_id": "123456789012-abc123.apps.googleusercontent.com",
+                            "client_secret": "iap-oauth",
+                        },
+                        "security_policy": "offices-only",
+                    }
                 }
             }
         },
-        ["gateway:gke-l7-regional-external-managed"],
+        ["gateway:gke-l7-regional-external-managed", "authentication:iap", "security-policy:cloud-armor"],
     ),
     "queue-only": (
         "small-l4",

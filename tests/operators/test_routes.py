@@ -221,6 +221,29 @@ def test_a_policy_says_what_it_is_attached_to(cluster: Cluster, target: dict[str
     assert found == {"Attached": (str(reason == "Attached"), reason)}
 
 
+_IAP = {"enabled": True, "clientID": "1-a.apps.googleusercontent.com", "oauth2ClientSecret": {"name": "iap"}}
+
+
+@pytest.mark.parametrize(
+    ("iap", "secret", "reason"),
+    [
+        (_IAP, "iap", "Attached"),
+        (_IAP, "other", "Invalid"),
+        ({"enabled": True}, "iap", "Invalid"),
+        ({"enabled": False}, "other", "Attached"),
+    ],
+)
+def test_identity_aware_proxy_needs_its_client_and_its_secret(
+    cluster: Cluster, iap: dict[str, Any], secret: str, reason: str
+) -> None:
+    objects = serving()
+    objects["GCPBackendPolicy"]["spec"]["default"] = {"iap": iap}
+    cluster.put(*objects.values(), obj("Secret", secret, {}))
+    cluster.settle()
+    found = conditions((cluster.get_object("GCPBackendPolicy") or {})["status"])
+    assert found == {"Attached": (str(reason == "Attached"), reason)}
+
+
 def test_of_two_policies_for_one_target_the_older_counts(cluster: Cluster) -> None:
     objects = serving()
     objects["GCPBackendPolicy"]["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"

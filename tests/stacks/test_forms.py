@@ -36,6 +36,7 @@ TAKEN: dict[str, list[str]] = {
     "HubRevision": ["0" * 40],
     "SecretId": ["hugging-face-token", "hf_token", "hf_" + "a" * 15],
     "CertificateName": ["beam-example-com"],
+    "OauthClientId": ["123456789012-abc123.apps.googleusercontent.com"],
     "ReservationName": [
         "beam-2026",
         "projects/acme-shared/reservations/beam-2026",
@@ -114,6 +115,7 @@ REFUSED: list[tuple[str, str, str]] = [
     ),
     ("SecretId", "projects/p/secrets/s/versions/1", "only the secret's name; its latest enabled version is used"),
     ("CertificateName", "a,b", "write it in the allowed form"),
+    ("OauthClientId", "GOCSPX-x", "this is the client's secret; keep it in the cluster's Secret, and make a new one"),
     ("ReservationName", "beam/2026", "write it in the allowed form"),
     ("ReservationName", "https://compute.googleapis.com/x", "start at projects/"),
     ("ReservationName", "beam/reservationSubBlocks/two", "write it in the allowed form"),

@@ -226,7 +226,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Said]]] = {
                     "!": 1,
                     "kind": "dynamo",
                     "release": "1.7.0",
-                    "gateway": {"gateway_class": "gke-l7-rilb"},
+                    "gateway": {"gateway_class": "gke-l7-rilb", "authentication": {"kind": "none", "reason": "a test"}},
                     "mode": "kv",
                     "frontend": 1,
                 },

@@ -51,12 +51,29 @@ def _obstacle(policy: Manifest, world: World) -> tuple[str, str]:
         return "RefNotPermitted", f"{title} is in another namespace"
     if world.find(ref["kind"], home, ref["name"]) is None:
         return "TargetNotFound", f"{title} was not found"
+    if problem := _iap_problem(policy, world):
+        return "Invalid", problem
     for other in world.of_kind(kind):
         theirs = other["spec"]["targetRef"]
         same = (theirs["group"], theirs["kind"], theirs["name"]) == (ref["group"], ref["kind"], ref["name"])
         if same and other["metadata"]["namespace"] == home and _older(other, policy):
             return "Conflicted", f"{title} has the older {kind} {other['metadata']['name']!r}"
     return "", ""
+
+
+def _iap_problem(policy: Manifest, world: World) -> str:
+    """What Identity-Aware Proxy lacks. The rule is the public API's; the wording is the simulation's.
+
+    Data of Secrets is not kept here, so an entry of another name than ``key`` goes unnoticed.
+    """
+    iap = (policy["spec"].get("default") or {}).get("iap") or {}
+    if not iap.get("enabled"):
+        return ""
+    secret = (iap.get("oauth2ClientSecret") or {}).get("name", "")
+    if not iap.get("clientID") or not secret:
+        return "iap needs clientID and oauth2ClientSecret"
+    home = policy["metadata"]["namespace"]
+    return "" if world.find("Secret", home, secret) else f'Secret "{home}/{secret}" was not found'
 
 
 def _older(one: Manifest, other: Manifest) -> bool:
