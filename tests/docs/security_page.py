@@ -94,8 +94,8 @@ def _identities() -> str:
         [
             "## Identities",
             "",
-            "What each calls is all it may (`policies/rights.yaml`). Each other kind of pod has a Kubernetes account that",
-            "may do nothing, and mounts no token.",
+            "What each calls is all it may (`policies/rights.yaml`). Each other kind of pod has an account that may do",
+            "nothing, and mounts no token.",
             "",
             "| Kubernetes account | May | Source |",
             "|---|---|---|",
