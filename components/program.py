@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import pulumi
 from pulumi.runtime.config import CONFIG
@@ -50,7 +51,7 @@ def checked_stack(name: str, *, applying: bool) -> StackSpec:
     Pulumi's own settings are in the stack file, not in the config: what they say of secrets is read from there.
     """
     where, config = f"stacks/Pulumi.{name}.yaml", stack_config()
-    project, file = config.get(f"{NAMESPACE}:project"), stack_file(name)
+    project, file = config.get(f"{NAMESPACE}:project"), stack_file(name, Path(pulumi.get_root_directory()) / "stacks")
     written = read_yaml(file) if file.is_file() else {}
     own = state_secrets_problems(written, os.environ, project=project, applying=applying, where=where)
     try:

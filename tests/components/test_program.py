@@ -10,7 +10,7 @@ import pytest
 from beamline.engine import run_program
 from stacks import ProblemsFound
 from tests.components.conftest import Run
-from tests.components.plans import CHECKOUT
+from tests.components.plans import CHECKOUT, config_of
 from tests.engine.real_engine import RealProject
 
 MISTAKES = {
@@ -70,3 +70,21 @@ def test_the_real_engine_says_the_same_and_nothing_else(tmp_path: Path, tools: C
         assert [line for line in said if "Traceback" in line or "exited with" in line] == []
         assert [line for line in expected if line not in said] == []
         assert sum(line.startswith("error[") for line in said) == sum(line.startswith("error[") for line in expected)
+
+
+@pytest.mark.sandbox
+def test_an_empty_passphrase_stops_an_apply_before_anything_is_made(
+    tmp_path: Path, tools: Callable[[str], Path]
+) -> None:
+    """Pulumi hands its environment on to the program, and the stack file says that a passphrase is in use."""
+    project = RealProject(tmp_path / "project", CHECKOUT, pulumi=tools("pulumi"), stack="open")
+    for passphrase, said in (("", True), ("correct horse", False)):
+        project.environment["PULUMI_CONFIG_PASSPHRASE"] = passphrase
+        if passphrase:
+            project.pulumi("stack", "rm", "--yes", "--preserve-config")
+            (project.folder / "stacks" / "Pulumi.open.yaml").unlink()
+        project.create_stack(config_of("g4-llmd"))
+        done = project.pulumi("up", "--yes", "--skip-preview", check=False)
+        assert done.returncode != 0, "digests are not known either"
+        assert ("error[passphrase-empty]" in done.stdout + done.stderr) is said
+        assert "gcp:" not in project.pulumi("stack", "export").stdout
