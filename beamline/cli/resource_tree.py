@@ -11,10 +11,9 @@ from beamline.cli.output import said
 
 if TYPE_CHECKING:
     from beamline.engine.graph import Graph, Resource
+from stacks.urns import STACK_TYPE
 
 __all__ = ["resource_tree"]
-
-_STACK = "pulumi:pulumi:Stack"
 
 
 def resource_tree(graph: Graph) -> Tree:
@@ -22,7 +21,7 @@ def resource_tree(graph: Graph) -> Tree:
     children: dict[str, list[Resource]] = defaultdict(list)
     for resource in graph.resources:
         children[resource.parent].append(resource)
-    root = next(resource for resource in graph.resources if resource.type == _STACK)
+    root = next(resource for resource in graph.resources if resource.type == STACK_TYPE)
     tree = Tree(said(f"{root.name} ({_held(root.urn, children)})"))
     _grow(tree, root.urn, children)
     return tree

@@ -8,6 +8,7 @@ from typing import Any
 from beamline.recovery.locks import read_lock
 from beamline.sandbox.home import Home
 from stacks.problems import EnvironmentProblem
+from stacks.urns import STACK_TYPE
 
 __all__ = ["clear_stale_locks", "exists", "interrupted", "resource_count"]
 
@@ -20,7 +21,7 @@ def exists(home: Home) -> bool:
 def resource_count(home: Home) -> int:
     """Return how many resources the engine knows, the stack itself not counted."""
     resources = _latest(home).get("resources") or []
-    return sum(1 for resource in resources if resource["type"] != "pulumi:pulumi:Stack")
+    return sum(1 for resource in resources if resource["type"] != STACK_TYPE)
 
 
 def interrupted(home: Home) -> bool:

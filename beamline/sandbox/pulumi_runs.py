@@ -24,6 +24,7 @@ from beamline.sandbox.home import Home
 from beamline.sandbox.processes import MARKER
 from beamline.sandbox.progress import Progress, Report, silent
 from beamline.sandbox.project import environment
+from stacks.urns import STACK_TYPE
 
 __all__ = ["EngineError", "Run", "ask", "run"]
 
@@ -231,7 +232,7 @@ class _Follower:
 
     def _note(self, metadata: Mapping[str, Any]) -> bool:
         """Remember an operation that changes something; tell whether it is one."""
-        if metadata["op"] in _UNCHANGED or metadata["type"] == "pulumi:pulumi:Stack":
+        if metadata["op"] in _UNCHANGED or metadata["type"] == STACK_TYPE:
             return False
         properties = metadata.get("diffs") or metadata.get("detailedDiff") or ()
         self.run.steps[metadata["urn"]] = (metadata["op"], tuple(properties))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from beamline.engine.graph import STACK_TYPE, Graph, Resource
+from beamline.engine.graph import Graph, Resource
 from beamline.engine.values import Secret, Value
 from policies.objects import OPAQUE, entries, pod_templates
 from policies.rule import Finding, Rule
+from stacks.urns import STACK_TYPE
 
 __all__ = ["RULES"]
 
