@@ -13,7 +13,7 @@ from stacks.settings import STACKS_DIR
 __all__ = ["beamline", "copy_of_checkout"]
 
 _CHECKOUT = STACKS_DIR.parent
-_PARTS = ("stacks", "manifests", "components", "policies", "beamline", "__main__.py", "Pulumi.yaml")
+_PARTS = ("stacks", "manifests", "components", "policies", "beamline", "tools", "__main__.py", "Pulumi.yaml")
 
 
 def copy_of_checkout(folder: Path) -> Path:
