@@ -45,7 +45,7 @@ _PROBLEM = _object(
 _PROBLEMS = _list(_PROBLEM)
 _STANDING = {"enum": ["measured", "documented", "derived", "unverified"]}
 _EVIDENCE = _list(_object(feature=TEXT, status=_STANDING, as_of=TEXT, source=TEXT, note=TEXT))
-_DERIVED = _list(_object(name=TEXT, value=_or_null("number"), unit=TEXT, formula=TEXT))
+_DERIVED = _list(_object(name=TEXT, value={"type": ["number", "string", "null"]}, unit=TEXT, formula=TEXT))
 _RESOURCE = _object(urn=TEXT, type=TEXT, name=TEXT, parent=TEXT, inputs={"type": "object"})
 _IN_SHORT = {
     "preset": TEXT,
