@@ -50,7 +50,7 @@ def test_json_and_text_tell_the_same_problems() -> None:
 
 def test_plan_has_exactly_the_keys_it_promises() -> None:
     document = run("plan", "g4", "--json").json()
-    assert list(document) == ["stack", "preset", "problems", "resources", "derived", "evidence"]
+    assert list(document) == ["stack", "preset", "problems", "changes", "resources", "derived", "evidence"]
     assert {tuple(resource) for resource in document["resources"]} == {("urn", "type", "name", "parent", "inputs")}
     assert (document["stack"], document["preset"]) == ("g4", "g4-llmd")
 
