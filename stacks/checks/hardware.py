@@ -37,6 +37,21 @@ def ssd_count(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def ssd_mode(c: Candidate) -> Iterator[Problem]:
+    """A pool has the disks as a node of its machine type can give them."""
+    ssd, mode = c.rows.hardware.local_ssd, c.preset.accelerator_pool.local_ssd_mode
+    if ssd.count and mode not in ssd.modes:
+        yield Problem(
+            rule="local-ssd-mode",
+            path="accelerator_pool.local_ssd_mode",
+            value=mode,
+            why=f"GKE does not give the local SSD of {c.rows.hardware.machine_type} to a pool this way",
+            allowed=", ".join(ssd.modes),
+            remedy="set it to an allowed mode; a later change replaces the pool",
+            source=ssd.source,
+        )
+
+
 def _reservation_form(row: HardwareRow) -> str:
     form = "projects/<project>/reservations/<name>"
     if row.gke.reservation_scope == "sub_block":
@@ -253,39 +268,9 @@ def network_profile_version(c: Candidate) -> Iterator[Problem]:
         )
 
 
-def zone_known(c: Candidate) -> Iterator[Problem]:
-    """Which zones have a machine type changes, so what the catalog knows is only a hint; preflight asks the project."""
-    zone, where = c.settings.get("zone"), c.rows.hardware.locations
-    if zone and not where.offers(zone):
-        yield Problem(
-            rule="zone-without-machine",
-            path="zone",
-            value=zone,
-            why=f"{c.rows.hardware.machine_type} was not seen there on {where.as_of}; without it there is no pool",
-            allowed=", ".join(where.names()),
-            remedy="choose one of these zones, or ask: gcloud compute machine-types list --zones",
-            source=where.source,
-            severity="warning",
-        )
-
-
-def zone_in_region(c: Candidate) -> Iterator[Problem]:
-    """GPU nodes live in one zone of the stack's region."""
-    region, zone = c.settings.get("region"), c.settings.get("zone")
-    if region and zone and not zone.startswith(f"{region}-"):
-        yield Problem(
-            rule="zone-region",
-            path="zone",
-            value=zone,
-            why=f"the zone is not in region {region}; subnet and nodes would be in different places",
-            allowed=f"{region}-a, {region}-b, ...",
-            remedy="change zone or region in the stack file",
-            source="Compute Engine docs, regions and zones",
-        )
-
-
 CHECKS = (
     ssd_count,
+    ssd_mode,
     provisioning,
     flex_start,
     reservation,
@@ -293,6 +278,4 @@ CHECKS = (
     pool_size,
     gke_version,
     network_profile_version,
-    zone_in_region,
-    zone_known,
 )

@@ -27,7 +27,7 @@ from stacks.settings import pulumi_config
 from tests.components.plans import CHECKOUT, STACK, config_of
 
 from .fake_api import FakeApi
-from .samples import POOL, REGION, build, inputs, upto
+from .samples import POOL, REGION, build, inputs, token, upto
 
 FOLDER = Path(__file__).parent / "unknown_hardware"
 NAME = "a5-future-8g"
@@ -122,6 +122,7 @@ def test_the_cloud_does_not_know_it_by_itself(planned: Planned) -> None:
 @pytest.mark.usefixtures("_sold")
 def test_its_pool_is_created_with_its_nodes(planned: Planned, cloud: Operations, api: FakeApi) -> None:
     build(cloud, *upto("cluster"), "cluster", "system")
+    cloud.create(token("network rights"), inputs("network rights"))
     pool = planned.pool()
     assert list(node_config_problems(pool["nodeConfig"], pool["nodeLocations"])) == []
     cloud.create(POOL, pool)
