@@ -20,6 +20,7 @@ from stacks.problems import EnvironmentProblem
 __all__ = ["DeniedError", "Google", "NotFoundError", "UnansweredError", "from_credentials"]
 
 _VERSIONS = {
+    "cloudkms": "v1",
     "cloudresourcemanager": "v3",
     "compute": "v1",
     "container": "v1",

@@ -24,7 +24,7 @@ class Needs(Strict):
 
     apis: list[Text] = Field(default_factory=list)
     permissions: list[Text]
-    on: Literal["project", "bucket", "secret", "repository"] = "project"
+    on: Literal["project", "bucket", "secret", "repository", "key"] = "project"
 
 
 class Resources(Sourced):

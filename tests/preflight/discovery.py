@@ -11,6 +11,7 @@ from googleapiclient.discovery_cache import get_static_doc
 
 APIS = {
     "artifactregistry": ("v1",),
+    "cloudkms": ("v1",),
     "cloudresourcemanager": ("v3",),
     "compute": ("v1",),
     "container": ("v1",),

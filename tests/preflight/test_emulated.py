@@ -25,6 +25,7 @@ STACKS = ("g4-llmd", "g4-dynamo", "a4x-max-dynamo", "a4x-max-llmd", "small-l4")
 MIRROR = "us-central1-docker.pkg.dev/acme/mirror"
 EXISTING = {"network": {"kind": "existing", "network": "beamline-dev", "subnetwork": "office", "pods_range": "pods",
                         "services_range": "services"}}  # fmt: skip
+KEY = {"cluster": {"encryption_key": "projects/keys/locations/us-central1/keyRings/r/cryptoKeys/k"}}
 CERTIFIED = {"serving": {"router": {"gateway": {"certificate": "beam"}}}}
 HUB = {"model": {"weights": {"kind": "huggingface", "repository": "a/b", "revision": "0" * 40, "token_secret": "hub"}}}
 
@@ -224,7 +225,7 @@ def test_every_answer_is_as_googles_schema_says(tmp_path: Path, monkeypatch: pyt
     asked(METAL, tmp_path, RESERVED.replace("central1", "east4"))
     block = {"reservation": "r/reservationBlocks/b", "accept_unverified": ["provisioning:reservation"]}
     asked(G4, tmp_path, RESERVED, overrides=RESERVE, mirror=MIRROR, **block)
-    asked(G4, tmp_path, overrides=EXISTING | CERTIFIED | HUB)
+    asked(G4, tmp_path, overrides=EXISTING | CERTIFIED | HUB | KEY)
     assert {route.path for route, _ in seen} == {route.path for route in server.ROUTES}
     wrong_keys = {found for route, answer in seen for found in against_schema(route, answer)}
     assert wrong_keys == set()
@@ -240,6 +241,13 @@ def against_schema(route: Route, answer: Any) -> Iterator[str]:
             same = re.sub(r"\{[^}]+\}", "{}", path) == ours.replace("versions/latest", "versions/{}")
             if same and method["httpMethod"] == route.method and route.host in document["rootUrl"]:
                 yield from unknown_keys(document, method["response"], answer, method["id"])
+
+
+def test_rights_on_a_key_are_tested_there(tmp_path: Path) -> None:
+    """The key may be another project's; who may use it there is not said by rights in this one."""
+    assert wrong(asked(G4, tmp_path, overrides=KEY)) == []
+    found = asked(G4, tmp_path, "roles: {deployer: [roles/viewer]}", overrides=KEY).findings["permissions"]
+    assert ("missing: cloudkms.cryptoKeys.setIamPolicy", "cluster.encryption_key") in [(f.found, f.path) for f in found]
 
 
 def test_images_of_a_private_mirror_are_asked_for_by_googles_api(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ _MOST_AT_ONCE = 100
 """testIamPermissions takes no more."""
 _BUCKETS = "gcp:storage/bucketIAMMember:BucketIAMMember"
 _SECRETS = "gcp:secretmanager/secretIamMember:SecretIamMember"
+_KEYS = "gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember"
 _REPOSITORIES = "gcp:artifactregistry/repositoryIamMember:RepositoryIamMember"
 
 
@@ -41,6 +42,7 @@ def places(target: Target) -> list[Place]:
     for kind, resource_type, keys, path in (
         ("bucket", _BUCKETS, ("bucket",), "model.weights.bucket"),
         ("secret", _SECRETS, ("secretId",), "model.weights.token_secret"),
+        ("key", _KEYS, ("cryptoKeyId",), "cluster.encryption_key"),
         ("repository", _REPOSITORIES, ("project", "location", "repository"), "mirror"),
     ):
         for resource in target.resources(resource_type):
@@ -76,6 +78,10 @@ def _tested(target: Target, world: World, place: Place, wanted: list[str]) -> se
         case "secret":
             name = f"projects/{target.project}/secrets/{place.name}"
             answer = google.call("secretmanager", "projects.secrets.testIamPermissions", resource=name, body=body)
+        case "key":
+            answer = google.call(
+                "cloudkms", "projects.locations.keyRings.cryptoKeys.testIamPermissions", resource=place.name, body=body
+            )
         case "repository":
             project, location, repository = place.name.split("/")
             name = f"projects/{project}/locations/{location}/repositories/{repository}"

@@ -1,4 +1,4 @@
-"""Buckets, secrets and repositories: what stacks name and do not make."""
+"""Buckets, secrets, keys and repositories: what stacks name and do not make."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from beamline.sandbox.google_api.routes import Call, Route, not_found
 
 __all__ = ["ROUTES"]
 
-_STORAGE, _SECRETS, _REGISTRY = (
+_STORAGE, _SECRETS, _REGISTRY, _KEYS = (
     "storage.googleapis.com",
     "secretmanager.googleapis.com",
     "artifactregistry.googleapis.com",
+    "cloudkms.googleapis.com",
 )
 _SHARDS, _SHARD_BYTES = 60, 20_000_000_000
 """A checkpoint under every prefix of every bucket, larger than any that the kit serves."""
@@ -52,6 +53,10 @@ def _repository_rights(call: Call) -> dict[str, Any]:
     return call.held(call.body.get("permissions", []))
 
 
+def _key_rights(call: Call) -> dict[str, Any]:
+    return call.held(call.body.get("permissions", []))
+
+
 def _tag(call: Call) -> dict[str, Any]:
     _named(call, "repository", call.inventory.repositories)
     return {"name": call.parts["tag"], "version": f"packages/{call.parts['package']}/versions/sha256:{'0' * 64}"}
@@ -76,6 +81,13 @@ ROUTES = (
         "v1/projects/{project}/secrets/{secret}/versions/latest",
         "secretmanager.versions.get",
         _version,
+    ),
+    Route(
+        "POST",
+        _KEYS,
+        "v1/projects/{owner}/locations/{location}/keyRings/{ring}/cryptoKeys/{key}:testIamPermissions",
+        "",
+        _key_rights,
     ),
     Route(
         "POST",
