@@ -35,6 +35,7 @@ class SecurityException:
 
 
 _SEEDING = "manifests/seeding.py"
+_LOCAL_SSD = "GKE docs, raw block local SSD; manifests/local_ssd.py"
 _AGENT = "GoogleCloudPlatform/container-engine-accelerators, asapd-lite-installer"
 _RDMA = (
     "AI Hypercomputer docs, A4X Max; Google's recipes run RDMA pods privileged, the least that works is nowhere said"
@@ -58,6 +59,14 @@ EXCEPTIONS = (
         "seeding", "volumes: hostPath", "privileged",
         "weights are written once per node, to its local SSD; engines read them through a local volume", _SEEDING,
         "derived",
+    ),
+    SecurityException(
+        "local-ssd", "privileged: true", "privileged",
+        "it writes block devices and mounts for the node; only where local SSD is raw block", _LOCAL_SSD, "derived",
+    ),
+    SecurityException(
+        "local-ssd", "hostPID: true", "privileged", "it runs the node's own tools in the node's mount namespace",
+        _LOCAL_SSD, "derived",
     ),
     SecurityException(
         "asapd-lite", "privileged: true", "privileged", "it configures PCI devices and writes udev rules", _AGENT,

@@ -26,6 +26,7 @@ _EPHEMERAL = "/mnt/stateful_partition/kube-ephemeral-ssd/beamline"
 """On GKE's RAID of the local SSDs that serve ephemeral storage on Container-Optimized OS."""
 _MOUNT = "/mnt/disks/beamline"
 """Below the folder that Container-Optimized OS leaves to further disks."""
+_ACCOUNT = f"{LOCAL_SSD}-service-account"
 _ON_NODE = ("nsenter", "--target", "1", "--mount", "--")
 _PLACES = {
     "MOUNT": _MOUNT,
@@ -52,7 +53,7 @@ def kv_tier_folder() -> str:
 
 
 def local_ssd(spec: StackSpec) -> tuple[KubernetesObject, ...]:
-    """The DaemonSet; none where GKE makes the file system."""
+    """Its service account, which may do nothing, and the DaemonSet; none where GKE makes the file system."""
     if not is_raw_block(spec):
         return ()
     body = {
@@ -66,19 +67,27 @@ def local_ssd(spec: StackSpec) -> tuple[KubernetesObject, ...]:
             "template": {"metadata": {"labels": labels(spec, LOCAL_SSD)}, "spec": _pod(spec)},
         },
     }
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": metadata(spec, LOCAL_SSD, component=LOCAL_SSD, namespace=weights_namespace(spec)),
+        "automountServiceAccountToken": False,
+    }
     return (
+        KubernetesObject(area="weights", name=_ACCOUNT, body=account, after=("weights-namespace",)),
         KubernetesObject(
             area="weights",
             name=LOCAL_SSD,
             body=body,
             timeout_s=spec.derived.release_budget_s,  # a small image, and seconds to format
-            after=("weights-namespace", f"{LOCAL_SSD}-network-policy"),
+            after=(_ACCOUNT, f"{LOCAL_SSD}-network-policy"),
         ),
     )
 
 
 def _pod(spec: StackSpec) -> dict[str, Any]:
     return {
+        "serviceAccountName": LOCAL_SSD,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": 1,  # between two steps there is nothing to finish

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,16 +15,8 @@ __all__ = ["RULES"]
 
 _MADE_BY_OPERATOR = ("DynamoGraphDeployment",)
 """Kinds whose pods get account and rights from their operator."""
-_GRANTING = (
-    "gcp:projects/iAMMember:IAMMember",
-    "gcp:projects/iAMBinding:IAMBinding",
-    "gcp:projects/iAMPolicy:IAMPolicy",
-    "gcp:storage/bucketIAMMember:BucketIAMMember",
-    "gcp:storage/bucketIAMBinding:BucketIAMBinding",
-    "gcp:secretmanager/secretIamMember:SecretIamMember",
-    "gcp:artifactregistry/repositoryIamMember:RepositoryIamMember",
-    "gcp:serviceaccount/iAMMember:IAMMember",
-)
+_GRANTING = re.compile(r"gcp:.*(iam|IAM|Iam)(Member|Binding|Policy)")
+"""Types of the provider that give somebody a role on something."""
 
 
 def _texts(value: Any) -> list[str]:
@@ -87,7 +80,7 @@ def _idle_tokens(graph: Graph) -> Iterator[Finding]:
 def _google_roles(graph: Graph) -> Iterator[Finding]:
     known = {(grant.type, grant.role) for grant in grants()}
     for resource in graph.resources:
-        if resource.type in _GRANTING and (resource.type, resource.inputs.get("role")) not in known:
+        if _GRANTING.search(resource.type) and (resource.type, resource.inputs.get("role")) not in known:
             yield Finding(
                 path=f"{_named(resource)}.role",
                 urn=resource.urn,

@@ -123,6 +123,7 @@ _GRANTED_ON = {
     "storage": "the named buckets",
     "secretmanager": "the named secrets",
     "serviceaccount": "the account itself",
+    "kms": "the named key",
 }
 
 

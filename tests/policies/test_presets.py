@@ -12,6 +12,7 @@ from tests.components.plans import PRESETS, plan
 
 _TOKEN = {"model": {"weights": {"token_secret": "hub-token"}}}
 _RDMA = {"serving": {"transport": {"name": "nvlink+rdma"}}}
+_KEY = {"cluster": {"encryption_key": "projects/acme/locations/us-central1/keyRings/r/cryptoKeys/k"}}
 _MIRROR = "us-central1-docker.pkg.dev/acme/images"
 
 
@@ -22,12 +23,12 @@ def test_every_preset_passes(preset: str) -> None:
 
 def test_a_stack_with_rdma_and_one_with_a_mirror_and_a_token_pass() -> None:
     rdma = plan("a4x-max-llmd", overrides=_RDMA, accept_unverified=["transport:nvlink+rdma"])
-    mirrored = plan("small-l4", overrides=_TOKEN, mirror=_MIRROR)
+    mirrored = plan("small-l4", overrides={**_TOKEN, **_KEY}, mirror=_MIRROR)
     assert [to_text(rule_problems(graph)) for graph in (rdma, mirrored)] == ["", ""]
 
 
 def test_no_right_is_listed_that_no_stack_uses() -> None:
-    graphs = [*(plan(preset) for preset in PRESETS), plan("small-l4", overrides=_TOKEN, mirror=_MIRROR)]
+    graphs = [*(plan(preset) for preset in PRESETS), plan("small-l4", overrides={**_TOKEN, **_KEY}, mirror=_MIRROR)]
     resources = [resource for graph in graphs for resource in graph.resources]
     assert {(g.type, g.role) for g in grants()} == {
         (r.type, r.inputs["role"])

@@ -198,6 +198,11 @@ REGISTRATIONS: dict[str, tuple[Graph, Graph, tuple[str, str]]] = {
         _granting("gcp:storage/bucketIAMMember:BucketIAMMember", "roles/storage.objectViewer"),
         ("google-role-not-listed", "IAMMember/grant.role"),
     ),
+    "a role on a thing of which no grant is listed": (
+        _granting("gcp:pubsub/topicIAMBinding:TopicIAMBinding", "roles/pubsub.publisher"),
+        _granting("gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember", "roles/cloudkms.cryptoKeyEncrypterDecrypter"),
+        ("google-role-not-listed", "TopicIAMBinding/grant.role"),
+    ),
     "a key of a service account": (
         graph_of(sound_bodies(), resource("gcp:serviceaccount/key:Key", "key", {}, provider=GOOGLE)),
         graph_of(sound_bodies(), resource("gcp:serviceaccount/account:Account", "key", {}, provider=GOOGLE)),
