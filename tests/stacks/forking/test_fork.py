@@ -25,12 +25,6 @@ SHAPES = ["a4x-max-dynamo", "a4x-max-llmd", "g4-llmd", "small-l4"]
 """Prefill apart from decode, replicas over two nodes, one replica a node, one GPU."""
 NO_ROOM = {(preset, "g2-standard-96") for preset in SHAPES if preset != "small-l4"}
 """A model of 500 billion parameters on L4s, however many a node has."""
-NO_ROOM |= {
-    (preset, name)
-    for preset in ("a4x-max-dynamo", "a4x-max-dynamo-bf16")
-    for name in ("a3-highgpu-8g", "a3-megagpu-8g")
-}
-"""SGLang on H100s: no FP4, one node is too small for 16 bits, and FP8 leaves no room for one request of full length."""
 
 
 @pytest.fixture
