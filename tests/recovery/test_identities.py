@@ -22,6 +22,7 @@ __all__ = ["api", "cloud", "simulation"]
 
 PROVIDER = {"project": SANDBOX_PROJECT, "region": "us-central1", "zone": "us-central1-b"}
 UNDOCUMENTED = {
+    "gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember",
     "gcp:serviceaccount/account:Account",
     "gcp:storage/bucket:Bucket",
     "gcp:storage/bucketIAMMember:BucketIAMMember",
