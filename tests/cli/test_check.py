@@ -22,14 +22,14 @@ FAULTS = {
 
 @pytest.mark.parametrize("rule", FAULTS)
 def test_every_judge_is_asked(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "_graph", lambda _: with_values(FAULTS[rule]))
+    monkeypatch.setattr(planning, "_graph", lambda *_: with_values(FAULTS[rule]))
     ran = run("check", "g4")
     assert ran.code == 1
     assert f"error[{rule}]" in ran.stdout
 
 
 def test_a_sound_graph_passes_every_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "_graph", lambda _: with_values({}))
+    monkeypatch.setattr(planning, "_graph", lambda *_: with_values({}))
     ran = run("check", "g4")
     assert (ran.code, "error[" in ran.stdout) == (0, False)
 

@@ -58,7 +58,7 @@ def test_problems_are_the_result_and_stderr_stays_quiet() -> None:
 
 @pytest.mark.parametrize("flags", [[], ["--json"]])
 def test_trouble_with_the_machine_is_said_on_stderr(flags: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(_: object) -> None:
+    def fails(*_: object) -> None:
         raise EnvironmentProblem("no disk; buy one")
 
     monkeypatch.setattr(planning, "_graph", fails)

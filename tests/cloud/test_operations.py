@@ -46,6 +46,9 @@ IDS = {
     "secret role": f"projects/{PROJECT}/secrets/hf-token/roles/secretmanager.secretAccessor/serviceAccount:{EMAIL}",
     "registry role": "projects/my-images/locations/us-central1/repositories/mirror/roles/artifactregistry.reader/"
     f"serviceAccount:{EMAIL}",
+    "key role": "projects/my-keys/locations/us-central1/keyRings/beam/cryptoKeys/beam/"
+    "roles/cloudkms.cryptoKeyEncrypterDecrypter/"
+    "serviceAccount:service-100000000001@container-engine-robot.iam.gserviceaccount.com",
     "cluster": CLUSTER_ID,
     "system": f"{CLUSTER_ID}/nodePools/beam-system",
     "gpus": f"{CLUSTER_ID}/nodePools/beam-gpus",
@@ -108,7 +111,7 @@ def test_creating_what_exists_is_refused(cloud: Operations, name: str) -> None:
     assert refusal(cloud, name) == ALREADY[name]
 
 
-@pytest.mark.parametrize("name", ["role", "bucket role", "secret role", "registry role", "identity"])
+@pytest.mark.parametrize("name", ["role", "bucket role", "secret role", "registry role", "key role", "identity"])
 def test_granting_what_is_granted_changes_nothing(cloud: Operations, name: str) -> None:
     before = build(cloud)[name]
     assert cloud.create(token(name), inputs(name)).outputs == before.outputs

@@ -258,7 +258,8 @@ def test_a_stack_in_a_cluster_that_is_there() -> None:
         "gcp:compute/routerNat:RouterNat",
     }
     assert made >= {"gcp:container/nodePool:NodePool", "gcp:serviceaccount/account:Account"}
-    assert [invoke.token for invoke in graph.invokes] == ["gcp:container/getCluster:getCluster"]
+    asked = [invoke.token for invoke in graph.invokes]
+    assert asked == ["pulumi:pulumi:readStackResourceOutputs", "gcp:container/getCluster:getCluster"]
     assert named(graph, f"{STACK}-system-pool").inputs["cluster"] == UNKNOWN
     assert str(named(graph, f"{STACK}-kubernetes").inputs["clusterIdentifier"]).endswith("/clusters/shared")
     assert graph_problems(graph, VERSION) == []
