@@ -56,6 +56,9 @@ TAKEN: dict[str, list[str]] = {
     "QuotaMetric": ["NVIDIA_B200_GPUS"],
     "NetworkProfile": ["{zone}-vpc-roce", "{zone}-vpc-roce-metal"],
     "ZoneLetter": ["b", "ai1b"],
+    "ColumnPath": ["price", "gpu.min_driver"],
+    "DiskImage": ["projects/acme-inference/global/images/engine-2026"],
+    "KmsKey": ["projects/acme-keys/locations/us-central1/keyRings/Beam_1/cryptoKeys/nodes"],
     "Taint": ["nvidia.com/gpu=present:NoSchedule", "a=:NoExecute"],
 }
 REFUSED: list[tuple[str, str, str]] = [
