@@ -142,6 +142,16 @@ REFUSED: list[tuple[str, str, str]] = [
     ),
     ("NetworkProfile", "us-central1-b-vpc-roce", "write it in the allowed form"),
     ("ZoneLetter", "us-central1-b", "leave the region out"),
+    (
+        "KmsKey",
+        "projects/acme-keys/locations/us-central1/keyRings/beam/cryptoKeys/nodes/cryptoKeyVersions/1",
+        "leave the version out: the primary one is used",
+    ),
+    (
+        "DiskImage",
+        "https://www.googleapis.com/compute/v1/projects/acme-inference/global/images/engine",
+        "start at projects/",
+    ),
 ]
 
 
