@@ -18,12 +18,14 @@ setup: $(VENV)/.installed ## Python environment from the locked requirements
 $(VENV)/.installed: requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "beamline needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12" >&2; exit 3; }
+	@test ! -e $(VENV)/.making || { echo "removing a $(VENV) that was left half-made" >&2; rm -rf $(VENV); }
+	@mkdir -p $(VENV) && touch $(VENV)/.making
 	@$(PYTHON) -m venv $(VENV) \
 	  || { echo "python3 -m venv failed; on Debian and Ubuntu: apt install python3-venv" >&2; exit 3; }
 	@echo "installing locked requirements into $(VENV)" >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@touch $@
+	@rm $(VENV)/.making && touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
