@@ -11,7 +11,7 @@
 #
 # A disk is written only while it is blank or half of an array of this script's own, whose stripes are worth nothing
 # without the others. An array that holds a file system is never formatted, and whatever is somebody else's is left
-# alone. It may be killed anywhere: superblocks come last, so that the next run sees a step as done or as not done.
+# alone; so is a disk that cannot be looked at, and one in use. It may be killed anywhere: superblocks come last, so that the next run sees a step as done or as not done.
 # The folders exist on the file system only, so that a pod that needs one cannot start before it is mounted.
 set -eu
 umask 022
@@ -33,21 +33,31 @@ disks() {
   done | sort -u # a disk may have a link of either name
 }
 
-signature() { blkid -p -o value -s "$1" "$2" || true; } # TYPE or LABEL; nothing when there is none
-
-# Whether a disk is part of the array; ends the run when it is somebody else's.
-is_member() {
-  described=$(mdadm --examine "$1" 2>/dev/null || true)
-  case $described in
-    *"Raid Level"*)
-      echo "$described" | grep -Eq "Name : ([^ ]*:)?$name( |$)" || fail "$1 is part of another array; not touched"
-      ;;
-    *)
-      other=$(signature TYPE "$1")
-      [ -z "$other" ] || fail "$1 holds $other, which is not the kit's; not touched"
-      return 1
-      ;;
+# Sets `probed` to what blkid finds on a device; empty when there is nothing. Not knowing is not nothing.
+probe() {
+  code=0
+  probed=$(blkid -p -o export "$1") || code=$?
+  case $code in
+    0 | 2) ;; # 2: nothing found
+    *) fail "$1 cannot be looked at: blkid ended with $code" ;;
   esac
+}
+
+# Sets `state` of a disk to member (of the array) or blank; ends the run at anything else.
+look() {
+  if seen=$(mdadm --examine "$1" 2>&1); then
+    echo "$seen" | grep -q "Raid Level" || fail "$1 holds something that is not the kit's; not touched"
+    echo "$seen" | grep -Eq "Name : ([^ ]*:)?$name( |$)" || fail "$1 is part of another array; not touched"
+    state=member
+    return
+  fi
+  case $seen in
+    *"No md superblock"*) ;;
+    *) fail "$1 cannot be looked at: mdadm says $seen" ;;
+  esac
+  probe "$1"
+  [ -z "$probed" ] || fail "$1 holds something that is not the kit's; not touched"
+  state=blank
 }
 
 # The device of an array that the kernel has started already, at boot or in an earlier run.
@@ -57,7 +67,20 @@ started() {
   done
 }
 
+# Ends the run when a disk is in use; an array that lacks disks and was never started is only taken apart.
+release() {
+  for holder in "$BLOCKS/${1##*/}/holders"/*; do
+    if [ -e "$holder" ]; then
+      used_by=${holder##*/}
+      [ "$(cat "$BLOCKS/$used_by/md/array_state" 2>/dev/null)" = inactive ] || fail "$1 is in use by $used_by; not touched"
+      mdadm --stop "/dev/$used_by"
+    fi
+  done
+}
+
 create() {
+  if mounted; then fail "$MOUNT is mounted, and yet its disks look blank; not touched"; fi
+  for disk in "$@"; do release "$disk"; done
   say "making an array of $DISKS disks"
   for disk in "$@"; do
     dd if=/dev/zero of="$disk" bs=1M count=256 conv=fsync,notrunc 2>/dev/null # what an earlier array began with
@@ -65,8 +88,11 @@ create() {
   mdadm --create "/dev/md/$name" --run --force --level=0 --raid-devices="$DISKS" --name="$name" --homehost=any "$@"
 }
 
+mounted() { grep -q " $MOUNT " "$MOUNTS"; }
+
 # Folders of pods that are gone; a pod's folder below PODS exists from before its volumes until after them.
 remove_stale() {
+  [ -d "$PODS" ] || fail "$PODS is missing, so nobody knows which pods are gone"
   for folder in "$MOUNT"/kv-tier/*; do
     uid=${folder##*/}
     if [ -d "$folder" ] && [ ! -e "$PODS/$uid" ]; then
@@ -76,6 +102,9 @@ remove_stale() {
   done
 }
 
+for tool in mdadm blkid mkfs.ext4 dd; do
+  command -v "$tool" >/dev/null || fail "the node has no $tool"
+done
 found=$(disks)
 # shellcheck disable=SC2086 # device paths have no spaces
 set -- $found
@@ -83,29 +112,26 @@ set -- $found
 
 members=0
 for disk in "$@"; do
-  if is_member "$disk"; then members=$((members + 1)); fi
+  look "$disk"
+  if [ "$state" = member ]; then members=$((members + 1)); fi
 done
-if [ "$members" -lt "$DISKS" ]; then
-  create "$@"
+if [ "$members" -lt "$DISKS" ]; then create "$@"; fi
+array=$(started "$1")
+if [ -z "$array" ]; then
   array=/dev/md/$name
-else
-  array=$(started "$1")
-  if [ -z "$array" ]; then
-    array=/dev/md/$name
-    mdadm --assemble "$array" --run "$@"
-  fi
+  if [ "$members" -eq "$DISKS" ]; then mdadm --assemble "$array" --run "$@"; fi
 fi
 
-case $(signature TYPE "$array") in
-  "")
-    say "formatting $array"
-    mkfs.ext4 -q -m 0 -L "$name" "$array"
-    ;;
-  ext4) [ "$(signature LABEL "$array")" = "$name" ] || fail "$array holds another file system; not touched" ;;
-  *) fail "$array holds no ext4; not touched" ;;
-esac
+probe "$array"
+if [ -z "$probed" ]; then
+  say "formatting $array"
+  mkfs.ext4 -q -m 0 -L "$name" "$array"
+else
+  echo "$probed" | grep -qx "TYPE=ext4" || fail "$array holds no ext4; not touched"
+  echo "$probed" | grep -qx "LABEL=$name" || fail "$array holds another file system; not touched"
+fi
 
-if ! grep -q " $MOUNT " "$MOUNTS"; then
+if ! mounted; then
   mkdir -p "$MOUNT"
   mount -o noatime,discard "$array" "$MOUNT"
 fi
