@@ -71,6 +71,14 @@ _NEEDS = (
         "AI Hypercomputer docs, A4X Max with GKE",
     ),
     _Need(
+        "shielded-nodes",
+        lambda args, cluster: not args["shielded_nodes"] or bool(cluster.enable_shielded_nodes),
+        "Shielded GKE nodes are off in it, as bare metal needs them: these would join without proof of who they are",
+        "a cluster with Shielded GKE nodes on, which has no bare metal",
+        "choose another cluster, or if it has no bare metal: " + _UPDATE + "--enable-shielded-nodes",
+        "GKE docs, Shielded GKE nodes; AI Hypercomputer docs, A4X Max with GKE",
+    ),
+    _Need(
         "node-version",
         lambda args, cluster: not older(cluster.master_version, args["node_version"]),
         "its control plane is at {master_version} and new nodes would be at {node_version}; nodes cannot be newer",

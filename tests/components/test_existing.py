@@ -189,6 +189,16 @@ def test_what_a_stack_does_not_need_is_not_asked_for(run: Run, monkeypatch: pyte
     assert run(cluster_program(shielded=True, secrets=False, prometheus=False)).outputs["name"] == "shared"
 
 
+def test_virtual_machines_do_not_join_bare_metal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """G4 in a cluster of A4X Max, whose Shielded Nodes are off, is refused by name."""
+    look_up(monkeypatch, {"getCluster": {**FIT, "enableShieldedNodes": False}})
+    with refused() as found:
+        run(cluster_program(shielded=True))
+    (problem,) = found()
+    assert problem.rule == "shielded-nodes"
+    assert "as bare metal needs them" in problem.why
+
+
 def test_a_cluster_that_is_not_there(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     look_up(monkeypatch, {"getCluster": "projects/p/locations/r/clusters/shared not found"})
     with refused() as found:

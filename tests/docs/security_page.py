@@ -21,8 +21,8 @@ the kit itself works by; tests hold them against all rendered objects, both ways
 
 - **Nodes** have no public address and act as an account of the stack's own. Secure boot and integrity monitoring are on
   except on bare metal, which has no virtual TPM. Old metadata endpoints and the kubelet's read-only port are off, and
-  pods get tokens by Workload Identity only; no key of a service account exists. The control plane has no IP endpoint:
-  its DNS name is guarded by IAM.
+  pods get tokens by Workload Identity only; no key of a service account exists. The control plane has a
+  DNS name that IAM guards, and no IP endpoint unless a preset asks for one; that one answers named networks only.
 - **Pods** run at Pod Security's level `restricted`, which each namespace of the stack enforces, but for the exceptions
   below. Their root filesystem is read-only, all capabilities are dropped, and a token of the Kubernetes API is mounted
   only where the API is called.
