@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,9 +13,11 @@ from beamline.cli.output import said, show, show_json, tell
 from beamline.cli.parameters import JsonOption
 from beamline.cli.planning import CHECKOUT
 from beamline.cli.recover import nobody_can_be_asked
+from beamline.cli.selection import applied_stack
 from beamline.recovery import own_engine
 from beamline.takedown import Takedown, take_down, takedown
-from stacks import to_text
+from stacks import ProblemsFound, to_text
+from stacks.problems import has_errors
 
 __all__ = ["down"]
 
@@ -35,14 +36,17 @@ def down(
     Says what will be lost, asks for the stack's name, lifts Pulumi's protection, destroys, and looks whether anything
     is left. Needs pulumi on PATH and your login.
     """
-    if yes is not None and yes != stack:
-        raise typer.BadParameter(f"--yes {yes} is not the stack's name, {stack}; nothing was touched")
+    name = applied_stack(stack)
+    if yes is not None and yes != name:
+        raise typer.BadParameter(f"--yes {yes} is not the stack's name, {name}; nothing was touched")
     with problems_as_result(as_json=as_json):
-        engine = own_engine(_project())
-        known = takedown(engine, stack)
+        engine = own_engine(CHECKOUT)
+        known = takedown(engine, name)
+        if has_errors(known.problems):
+            raise ProblemsFound(known.problems)
         if known.resources:
             tell(_announcement(known))
-            _confirm(stack, yes)
+            _confirm(name, yes)
             take_down(engine, known)
     if as_json:
         problems = [problem.to_json() for problem in known.problems]
@@ -51,15 +55,10 @@ def down(
         show(said(_result(known)))
 
 
-def _project() -> Path:
-    """Return the Pulumi project: that of the working folder where it has one, as pulumi itself does, else the kit's."""
-    here = Path.cwd()
-    return here if (here / "Pulumi.yaml").is_file() else CHECKOUT
-
-
 def _announcement(known: Takedown) -> str:
+    whose = f"{known.stack} of project {known.project}, in {known.backend}"
     lines = [
-        f"{known.stack}: all {known.resources} resources will be deleted, and what is in them",
+        f"{whose}: all {known.resources} resources will be deleted, and what is in them",
         f"  among them: {', '.join(known.guarded) or 'no cluster, node pool, bucket, volume or network'}",
         f"  unprotected first: {', '.join(known.protected) or 'none is protected'}",
         "  not touched: weights in buckets that are not the stack's own, reservations, DNS names, certificates",

@@ -14,7 +14,7 @@ from beamline.cli.endings import Ending, end_with, problems_as_result
 from beamline.cli.output import heading, said, show, show_json, table, tell
 from beamline.cli.parameters import JsonOption
 from beamline.cli.planning import CHECKOUT
-from beamline.cli.selection import stack_name
+from beamline.cli.selection import applied_stack
 from beamline.recovery import Case, Engine, Recovery, look, mend, own_engine
 from stacks import Problem, to_text
 
@@ -47,7 +47,7 @@ def recover(
     """
     if not (dry_run or yes) and (as_json or nobody_can_be_asked()):
         raise typer.BadParameter("nobody can be asked here; say --yes, or --dry-run", param_hint="--yes")
-    name = stack_name(stack)
+    name = applied_stack(stack)
     with problems_as_result(as_json=as_json), _engine(name, sandbox=sandbox) as engine:
         case = look(engine, name, tell)
         if not as_json:

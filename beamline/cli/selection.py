@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from beamline.cli.changes import Change, apply
 from beamline.cli.completion import stack_names
 from stacks.checks.launch import STACK_NAME
@@ -20,7 +22,7 @@ from stacks.settings import NAMESPACE, read_stack_file, stack_file
 from stacks.typing_problems import nearest
 from stacks.yaml_files import shown
 
-__all__ = ["Selection", "select", "select_preset", "stack_name"]
+__all__ = ["Selection", "applied_stack", "select", "select_preset", "stack_name"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,21 @@ def _stack_of(preset: str) -> str:
 def stack_name(asked: str) -> str:
     """Return the name of a stack that is asked for by name or by path."""
     return Path(asked).name.removeprefix("Pulumi.").removesuffix(".yaml") if _is_path(asked) else asked
+
+
+def applied_stack(asked: str) -> str:
+    """Return the name of a stack of the Pulumi backend, asked for by name or by the path of its stack file.
+
+    Raises ``typer.BadParameter`` for anything else: Pulumi takes an empty name for the selected stack, and one with an
+    owner for somebody else's.
+    """
+    file = Path(asked)
+    is_file = _is_path(asked) and file.name == f"Pulumi.{stack_name(asked)}.yaml" and file.is_file()
+    name = stack_name(asked) if is_file else asked
+    if not STACK_NAME.fullmatch(name):
+        wanted = "lower-case letters, digits and dashes, beginning with a letter; or the path of a Pulumi.NAME.yaml"
+        raise typer.BadParameter(f"{asked!r} is no stack: its name is wanted, {wanted}", param_hint="STACK")
+    return name
 
 
 def _changed(selection: Selection, changes: Sequence[Change]) -> Selection:

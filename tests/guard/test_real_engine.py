@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from beamline.recovery import Engine
+from beamline.takedown import Takedown, take_down, takedown
 from tests.engine.real_engine import RealProject
 
 pytestmark = pytest.mark.sandbox
@@ -119,17 +119,21 @@ def test_what_is_meant_is_replaced_although_it_is_protected(stack: Stack) -> Non
     assert (stack.kept(), stack.protected()) == (after, set(after))
 
 
-def test_down_says_what_goes_and_leaves_nothing(stack: Stack, tools: Callable[[str], Path]) -> None:
-    """The whole stack is protected; the wrong name touches nothing, the right one takes everything."""
-    before, path = stack.kept(), f"{tools('pulumi').parent}{os.pathsep}{stack.environment['PATH']}"
-    command = [sys.executable, "-m", "beamline.cli", "down", stack.stack, "--json", "--yes"]
-    surroundings = {"cwd": stack.folder, "env": {**stack.environment, "PATH": path}}
-    refused = subprocess.run([*command, "other"], **surroundings, capture_output=True, text=True, check=False)
-    assert (refused.returncode, stack.kept()) == (2, before), refused.stderr
-    done = subprocess.run([*command, stack.stack], **surroundings, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_a_takedown_leaves_nothing(stack: Stack, tools: Callable[[str], Path]) -> None:
+    """The whole stack is protected, and everything goes."""
+    before = stack.kept()
+    pulumi = Engine(tools("pulumi"), stack.folder, stack.environment)
+    known = takedown(pulumi, stack.stack)
     names = ["accelerator", "cluster", "system", "weights"]
-    assert json.loads(done.stdout) == {
-        "stack": "dev", "resources": len(names), "guarded": names, "protected": names, "problems": []
-    }  # fmt: skip
+    assert known == Takedown(
+        stack="dev",
+        project="beamline",
+        backend=stack.environment["PULUMI_BACKEND_URL"],
+        resources=len(names),
+        guarded=names,
+        protected=names,
+        problems=[],
+    )
+    assert stack.kept() == before
+    take_down(pulumi, known)
     assert stack.kept() == {}

@@ -23,7 +23,9 @@ class FakeEngine(Engine):
     folder: Path = Path()
     environment: Mapping[str, str] = field(default_factory=lambda: {"PATH": "/nowhere"})
     world: dict[str, Any] = field(default_factory=dict)
-    """``document``, ``exists`` (id to outputs), ``preview``, ``asked``, ``dies_at`` (a command), ``locks``."""
+    """``document``, ``exists`` (id to outputs), ``preview``, ``asked``, ``dies_at`` (a command), ``refuses`` (an
+    import), ``cannot_read`` (a refresh), ``survives`` (what a destroy leaves).
+    """
 
     @property
     def project(self) -> str:
@@ -46,6 +48,12 @@ class FakeEngine(Engine):
                 self._refresh([arguments[i + 1] for i, word in enumerate(arguments) if word == "--target"])
         return ""
 
+    def follow(self, _stack: str, *arguments: str) -> int:
+        self.world["asked"].append(" ".join(arguments[:2]))
+        if arguments[0] == "destroy":
+            self.world["document"] = self.world.get("survives") or {"version": 3, "deployment": {}}
+        return 0
+
     def _import(self, file: Path) -> None:
         if refusal := self.world.get("refuses"):
             raise RefusedError(refusal)
@@ -54,6 +62,8 @@ class FakeEngine(Engine):
         self.world["document"] = document
 
     def _refresh(self, targets: Sequence[str]) -> None:
+        if refusal := self.world.get("cannot_read"):
+            raise RefusedError(refusal)
         kept = []
         for each in self.world["document"]["deployment"]["resources"]:
             if each["urn"] not in targets:
