@@ -30,6 +30,12 @@ StackArgument = Annotated[
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what was found and would be done; change nothing.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
+AdoptOption = Annotated[
+    bool,
+    typer.Option(
+        "--adopt", help="Also look up what the program is about to create; take over what exists and is as asked for."
+    ),
+]
 SandboxOption = Annotated[bool, typer.Option("--sandbox", help="The stack of that name in its SIMULATED cloud.")]
 
 
@@ -37,6 +43,7 @@ def recover(
     stack: StackArgument,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
+    adopt: AdoptOption = False,
     sandbox: SandboxOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -49,7 +56,7 @@ def recover(
         raise typer.BadParameter("nobody can be asked here; say --yes, or --dry-run", param_hint="--yes")
     name = applied_stack(stack)
     with problems_as_result(as_json=as_json), _engine(name, sandbox=sandbox) as engine:
-        case = look(engine, name, tell)
+        case = look(engine, name, tell, adopt=adopt)
         if not as_json:
             _show_case(case, sandbox=sandbox)
         stop = dry_run or not case.findings or not (yes or typer.confirm("do this?", err=True))
@@ -59,7 +66,7 @@ def recover(
         show_json(_json(name, case, recovery, problems))
     else:
         _show_recovery(name, recovery, problems)
-    if recovery is None and case.findings:
+    if recovery is None and any(not each.is_planned for each in case.findings):
         raise typer.Exit(Ending.PROBLEMS)
     end_with(problems)
 
@@ -94,7 +101,8 @@ def _show_recovery(name: str, recovery: Recovery | None, problems: Sequence[Prob
         rows = [(each.subject, each.did) for each in recovery.outcomes]
         show(heading("done"), *([table(("what", "did"), rows)] if rows else [said("nothing had to be changed")]))
     if problems:
-        show(heading("by hand"), said(to_text(problems)))
+        is_work = any(problem.severity != "note" for problem in problems)
+        show(heading("by hand" if is_work else "to know"), said(to_text(problems)))
     if recovery is not None:
         show(said(f"\nnext: pulumi up --stack {name}, or pulumi destroy --stack {name}"))
 

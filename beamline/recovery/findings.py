@@ -11,8 +11,8 @@ from beamline.recovery.identities import RELEASE, Identity, identify
 from beamline.recovery.state import Operation, Resource, State, is_secret
 
 __all__ = [
-    "IN_DOUBT", "PLANNED", "Finding", "Lookup", "examine", "hand_work", "is_release", "lookups", "named", "planned",
-    "targets",
+    "IN_DOUBT", "PLANNED", "Finding", "Lookup", "about_to", "examine", "hand_work", "is_release", "lookups", "named",
+    "planned", "targets",
 ]  # fmt: skip
 
 IN_DOUBT = "beamline recover: in doubt until it is read again"
@@ -33,6 +33,8 @@ class Finding:
     """What recover does about it."""
     by_hand: str = ""
     """What it cannot do: the commands for it. Empty where nothing remains."""
+    is_planned: bool = False
+    """Nothing need be wrong: the program is about to create it, and it may exist already."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,13 @@ def examine(state: State, stack: str) -> list[Finding]:
     """Return what is wrong in a state, operation by operation, then resource by resource."""
     found = [_operation(state, operation, stack) for operation in state.operations]
     return [*found, *(finding for each in state.resources for finding in _resource(each, stack))]
+
+
+def about_to(lookup: Lookup) -> Finding:
+    """Return what is to be done about something that the program is about to create."""
+    found = "it is about to be created, and a provider that died may have made it already"
+    will = f"look it up as {lookup.identity.id}: enter it into the state if it exists and is as asked for"
+    return Finding(named(lookup.urn), found, will, is_planned=True)
 
 
 def lookups(state: State) -> list[Lookup]:

@@ -16,13 +16,24 @@ from pathlib import Path
 from typing import Any
 
 from beamline.recovery.engine import NO_KEY, Engine, RefusedError, as_problem
-from beamline.recovery.findings import Finding, Lookup, examine, hand_work, is_release, lookups, named, planned, targets
+from beamline.recovery.findings import (
+    Finding,
+    Lookup,
+    about_to,
+    examine,
+    hand_work,
+    is_release,
+    lookups,
+    named,
+    planned,
+    targets,
+)
 from beamline.recovery.identities import identify
 from beamline.recovery.locks import Lock, held, locks_in_files
 from beamline.recovery.releases import Revision, Unreachable, cluster, latest, marked_failed
 from beamline.recovery.state import Resource, State, read_state
-from beamline.recovery.surgery import Conclusion, concluded, entered
-from stacks.problems import Problem, ProblemsFound
+from beamline.recovery.surgery import Conclusion, concluded, entered, withdrawn
+from stacks.problems import EnvironmentProblem, Problem, ProblemsFound
 
 __all__ = ["Case", "Outcome", "Recovery", "look", "mend"]
 
@@ -62,23 +73,27 @@ class Recovery:
     problems: tuple[Problem, ...]
 
 
-def look(engine: Engine, stack: str, report: Report) -> Case:
-    """Find out what a crash left behind. Raises ProblemsFound, also for a stack that is being worked on right now."""
+def look(engine: Engine, stack: str, report: Report, *, adopt: bool = False) -> Case:
+    """Find out what a crash left behind. Raises ProblemsFound, also for a stack that is being worked on right now.
+
+    With ``adopt``, what the program is about to create is looked up as well, and taken over where it is as asked for.
+    """
     exported = engine.must(stack, "stack", "export")
     state = read_state(exported, stack, engine.project)
     locks = locks_in_files(engine.backend(), engine.project, stack)
     if working := [lock for lock in locks if not lock.is_stale]:
         raise ProblemsFound([held(lock, stack) for lock in working])
     report("asking the program what it would create")
-    about_to, notes = _planned(engine, stack, state)
-    findings = [_lock(lock) for lock in locks] + examine(state, stack)
-    if about_to:
-        findings.append(_about_to(about_to))
-    releases = [each for each in _releases(state, about_to) if state.provider_of(each) is not None]
+    to_come, notes = _planned(engine, stack, state)
+    if to_come and not adopt:
+        notes.append(_not_looked_up(to_come, stack))
+        to_come = []
+    findings = [_lock(lock) for lock in locks] + examine(state, stack) + [about_to(each) for each in to_come]
+    releases = [each for each in _releases(state, to_come) if state.provider_of(each) is not None]
     if releases:
         findings += [_release(each) for each in releases]
     return Case(
-        stack, exported, tuple(locks), (*lookups(state), *about_to), tuple(releases), tuple(findings), tuple(notes)
+        stack, exported, tuple(locks), (*lookups(state), *to_come), tuple(releases), tuple(findings), tuple(notes)
     )
 
 
@@ -102,7 +117,11 @@ def mend(engine: Engine, case: Case, report: Report, refresh: Refresh | None = N
     names += [str(each["urn"]) for each in case.releases if each["urn"] not in names and before.live(each["urn"])]
     if names or refresh:
         report(f"reading {len(names)} resources again")
-        (refresh or (lambda urns: engine.refresh(stack, urns)))(names)
+        try:
+            (refresh or (lambda urns: engine.refresh(stack, urns)))(names)
+        except (ProblemsFound, EnvironmentProblem, OSError):
+            _withdraw(engine, case, before)
+            raise
     after = read_state(engine.must(stack, "stack", "export"), stack, engine.project)
     result = concluded(before, after, case.lookups)
     if not result.state.is_like(after):
@@ -111,6 +130,14 @@ def mend(engine: Engine, case: Case, report: Report, refresh: Refresh | None = N
     problems += [_by_hand(finding) for finding in case.findings if finding.by_hand]
     problems += [_not_ours(lookup, stack) for lookup in result.foreign]
     return Recovery(tuple(outcomes), (*problems, *case.notes))
+
+
+def _withdraw(engine: Engine, case: Case, before: State) -> None:
+    """Take out again what was entered only because the program is about to create it, and could not be read."""
+    entered_now = read_state(engine.must(case.stack, "stack", "export"), case.stack, engine.project)
+    state = withdrawn(before, entered_now, case.lookups)
+    if not state.is_like(entered_now):
+        _write(engine, case.stack, state)
 
 
 def _planned(engine: Engine, stack: str, state: State) -> tuple[list[Lookup], list[Problem]]:
@@ -206,9 +233,14 @@ def _lock(lock: Lock) -> Finding:
     return Finding(f"lock of {lock.user}@{lock.host}", f"process {lock.pid} is gone, its lock is not", "cancel it")
 
 
-def _about_to(found: Sequence[Lookup]) -> Finding:
-    will = "look each up: enter into the state what exists and is as asked for"
-    return Finding(f"{len(found)} resources about to be created", "a provider that died may have made some", will)
+def _not_looked_up(found: Sequence[Lookup], stack: str) -> Problem:
+    return Problem(
+        rule="not-looked-up",
+        path=f"{len(found)} resources about to be created",
+        why="the state does not have them; a provider that died alone may have made some, and so may somebody else",
+        remedy=f"pulumi up creates them; if it says that one exists already: beamline recover {stack} --adopt",
+        severity="note",
+    )
 
 
 def _release(release: Resource) -> Finding:

@@ -10,17 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from beamline.recovery.agreement import Agreement, agreement
 from beamline.recovery.findings import IN_DOUBT, PLANNED, Lookup
 from beamline.recovery.identities import RELEASE
 from beamline.recovery.state import Resource, State
 
-__all__ = ["Conclusion", "concluded", "entered"]
+__all__ = ["Conclusion", "concluded", "entered", "withdrawn"]
 
 _INTERRUPTED = "Helm was interrupted, so not all that the chart installs may be there"
 """As the engine keeps why a resource is not ready; one with such a reason is updated by the next run."""
 _MANAGER = "pulumi-kubernetes"
 """What the field managers of Pulumi's Kubernetes provider begin with."""
-_PLAIN = (str, int, float, bool)
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,14 @@ def concluded(before: State, after: State, found: Sequence[Lookup]) -> Conclusio
     kept = [*_as_before(resources.values(), before, nothing), *_deleted_before(before, nothing)]
     state = after.of(_without_loose_ends(_to_be_repaired(each) for each in kept))
     return Conclusion(state, **{name: tuple(each) for name, each in lists.items()})
+
+
+def withdrawn(before: State, now: State, found: Sequence[Lookup]) -> State:
+    """Return the state without what is planned and was not read. What was pending stays in it, marked."""
+    waiting = {each["urn"] for each in now.resources if PLANNED in (each.get("initErrors") or [])}
+    nothing = waiting & {lookup.urn for lookup in found if lookup.is_planned}
+    kept = [each for each in now.resources if PLANNED not in (each.get("initErrors") or [])]
+    return now.of(_without_loose_ends([*_as_before(kept, before, nothing), *_deleted_before(before, nothing)]))
 
 
 def _in_doubt(resource: Resource) -> Resource:
@@ -114,27 +122,29 @@ def _outputs(resource: Resource) -> dict[str, Any]:
 def _is_ours(lookup: Lookup, resource: Resource) -> bool:
     """Tell whether what was found is what this stack asked for, as far as that can be seen.
 
-    Of a Kubernetes object it is known who applied it. A create that the state calls pending was ours; one that is only
-    planned has to be as it was asked for.
+    A create that the state calls pending was ours. Of a Kubernetes object it is known that a Pulumi applied it, not
+    whose, so its labels have to be those asked for, or all of it where none were. What is only planned has to be as it was asked for in all that can
+    be compared, and something has to be comparable.
     """
-    kind = str(resource["type"])
-    if kind.startswith("kubernetes:") and kind != RELEASE:
-        return any(manager.startswith(_MANAGER) for manager in _managers(resource))
-    asked, inputs = lookup.resource.get("inputs") or {}, resource.get("inputs") or {}
+    kind, asked = str(resource["type"]), lookup.resource.get("inputs") or {}
+    outputs = resource.get("outputs") or {}
+    is_object = kind.startswith("kubernetes:") and kind != RELEASE
+    if is_object and not (
+        any(each.startswith(_MANAGER) for each in _managers(resource)) and _is_labelled(asked, outputs)
+    ):
+        return False
     if not lookup.is_planned:
         return True
-    if kind == RELEASE:
-        inputs = resource.get("outputs") or {}
-    plain = [key for key in asked if isinstance(asked[key], _PLAIN) and isinstance(inputs.get(key), _PLAIN)]
-    return all(_same(asked[key], inputs[key]) for key in plain)
+    found = outputs if kind.startswith("kubernetes:") else resource.get("inputs") or {}
+    return agreement(asked, found) is Agreement.SAME
 
 
-def _same(asked: Any, found: Any) -> bool:
-    """Compare plain values; a cloud writes paths as links, and some words in capitals."""
-    if isinstance(asked, str) and isinstance(found, str):
-        one, other = asked.lower(), found.lower()
-        return one == other or ("/" in one + other and (one.endswith(other) or other.endswith(one)))
-    return bool(asked == found)
+def _is_labelled(asked: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    """Tell whether an object has the labels that were asked for, the names of its stack and parts among them."""
+    wanted, there = ((each.get("metadata") or {}).get("labels") or {} for each in (asked, found))
+    if not wanted:
+        return agreement(asked, found) is not Agreement.OTHER
+    return agreement(wanted, {key: there.get(key, "") for key in wanted}) is not Agreement.OTHER
 
 
 def _owned(resource: Resource) -> Resource:

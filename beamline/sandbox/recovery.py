@@ -39,7 +39,7 @@ def bring_in_line(home: Home, stack: str, report: Report) -> None:
 
     tell("the last apply did not end well; reading what is really there")
     pulumi = engine(home)
-    found = recovery.mend(pulumi, recovery.look(pulumi, stack, tell), tell, read_everything)
+    found = recovery.mend(pulumi, recovery.look(pulumi, stack, tell, adopt=True), tell, read_everything)
     for outcome in found.outcomes:
         tell(f"{outcome.subject}: {outcome.did}")
     if has_errors(found.problems):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -75,6 +76,29 @@ def test_the_document_has_its_shape(crashed: FakeEngine, flags: list[str]) -> No
     ran = run("recover", "dev", "--json", *flags)
     assert [error.message for error in Draft202012Validator(RECOVER).iter_errors(ran.json())] == []
     assert ran.json()["changed"] is (flags == ["--yes"])
+
+
+def test_a_program_that_gained_a_resource_is_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That it is about to be created is not something a crash left behind."""
+    preview = json.dumps({"steps": [{"op": "create", "newState": network()}]})
+    _stand_in(monkeypatch, engine(document(), {}, preview))
+    ran = run("recover", "dev", "--dry-run")
+    assert ran.code == 0
+    assert ran.stdout.startswith("dev: nothing was left behind\n")
+    assert "note[not-looked-up] 1 resources about to be created" in ran.stdout
+    assert run("recover", "dev", "--yes").code == 0
+    looked = run("recover", "dev", "--adopt", "--dry-run")
+    assert looked.code == 0
+    assert f"look it up as {NETWORK_ID}" in looked.stdout
+
+
+def test_what_is_not_as_asked_for_is_never_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    preview = json.dumps({"steps": [{"op": "create", "newState": network()}]})
+    pulumi = _stand_in(monkeypatch, engine(document(), {NETWORK_ID: {"inputs": {"mtu": 1460}}}, preview))
+    ran = run("recover", "dev", "--yes", "--adopt")
+    assert ran.code == 1
+    assert "error[not-ours] Network network" in ran.stdout
+    assert pulumi.world["document"] == document()
 
 
 def test_what_only_a_human_can_do_comes_last_and_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:

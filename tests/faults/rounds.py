@@ -122,7 +122,7 @@ def _operations(stack: Stack, kill: Kill) -> int:
 
 def recovered(stack: Stack) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Run ``beamline recover`` as its user does."""
-    ran = run("recover", stack.name, "--sandbox", "--yes", "--json")
+    ran = run("recover", stack.name, "--sandbox", "--yes", "--adopt", "--json")
     assert ran.code == 0, ran.stdout + ran.stderr
     found = json.loads(ran.stdout)
     return (

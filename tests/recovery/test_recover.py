@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from beamline.recovery import look, mend
+from beamline.recovery.findings import IN_DOUBT
 from beamline.recovery.state import read_state
 from stacks.problems import ProblemsFound
 from tests.recovery.fake_engine import FakeEngine, engine
@@ -36,9 +37,9 @@ def _silent(_: str) -> None:
     pass
 
 
-def _recovered(pulumi: FakeEngine) -> tuple[list[tuple[str, str]], list[str]]:
+def _recovered(pulumi: FakeEngine, *, adopt: bool = False) -> tuple[list[tuple[str, str]], list[str]]:
     """Look and mend; return what was done, and the rules of what remains."""
-    found = mend(pulumi, look(pulumi, STACK, _silent), _silent)
+    found = mend(pulumi, look(pulumi, STACK, _silent, adopt=adopt), _silent)
     return [(each.subject, each.did) for each in found.outcomes], [each.rule for each in found.problems]
 
 
@@ -87,16 +88,44 @@ def test_what_a_provider_made_before_it_died_is_found_through_the_program() -> N
     """The engine lives, takes the create for failed, and forgets it."""
     steps = [{"op": "create", "newState": each} for each in (network(), NODES)]
     pulumi = engine(document(), {NETWORK_ID: {}}, json.dumps({"steps": steps}))
-    assert [each.subject for each in look(pulumi, STACK, _silent).findings] == ["2 resources about to be created"]
-    assert _recovered(pulumi) == ([("Network network", f"exists as {NETWORK_ID}: entered into the state")], [])
+    found = look(pulumi, STACK, _silent, adopt=True).findings
+    assert [(each.subject, each.will.partition(":")[0], each.is_planned) for each in found] == [
+        ("Network network", f"look it up as {NETWORK_ID}", True),
+        ("Subnetwork nodes", f"look it up as {NODES_ID}", True),
+    ]
+    assert _recovered(pulumi, adopt=True) == (
+        [("Network network", f"exists as {NETWORK_ID}: entered into the state")],
+        [],
+    )
     assert _state(pulumi) == [network(id=NETWORK_ID, outputs=network()["inputs"])]
 
 
 def test_what_somebody_else_made_is_left_to_them() -> None:
     preview = json.dumps({"steps": [{"op": "create", "newState": network()}]})
     pulumi = engine(document(), {NETWORK_ID: {"inputs": {"name": "beam", "mtu": 1460}}}, preview)
-    assert _recovered(pulumi) == ([], ["not-ours"])
+    assert _recovered(pulumi, adopt=True) == ([], ["not-ours"])
     assert _state(pulumi) == []
+
+
+def test_what_the_program_is_about_to_create_is_taken_over_only_when_that_is_asked_for() -> None:
+    """It may be somebody else's: all that is known is that it bears the name."""
+    preview = json.dumps({"steps": [{"op": "create", "newState": network()}]})
+    pulumi = engine(document(), {NETWORK_ID: {}}, preview)
+    assert _recovered(pulumi) == ([], ["not-looked-up"])
+    assert _state(pulumi) == []
+    assert "stack import" not in pulumi.world["asked"]
+
+
+def test_what_could_not_be_read_is_taken_out_again() -> None:
+    """A destroy would delete what only bears the name; what was pending stays, for it leaves no other trace."""
+    preview = json.dumps({"steps": [{"op": "create-replacement", "newState": network()}]})
+    old = network(id="old")
+    pulumi = engine(document(old, pending={"creating": NODES}), {}, preview, cannot_read="error: no credentials")
+    with pytest.raises(ProblemsFound, match="no credentials"):
+        _recovered(pulumi, adopt=True)
+    before, nodes = _state(pulumi)
+    assert before == old
+    assert (nodes["urn"], nodes["id"], nodes["initErrors"]) == (NODES["urn"], NODES_ID, [IN_DOUBT])
 
 
 def test_nothing_is_done_before_a_human_looked_up_what_only_they_can() -> None:

@@ -100,6 +100,42 @@ def test_a_kubernetes_object_that_somebody_else_applied_is_not_taken_over() -> N
     assert [lookup.urn for lookup in result.foreign] == [urn(DEPLOYMENT, "vllm")]
 
 
+LABELS = {"app.kubernetes.io/part-of": "dev"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "labels", "replicas", "is_planned", "is_ours"),
+    [
+        (LABELS, {**LABELS, "added": "later"}, 1, True, True),
+        (LABELS, LABELS, 2, True, False),
+        (LABELS, LABELS, 2, False, True),
+        (LABELS, {"app.kubernetes.io/part-of": "prod"}, 1, False, False),
+        (LABELS, {}, 1, False, False),
+        ({}, LABELS, 1, False, True),
+        ({}, LABELS, 2, False, False),
+    ],
+    ids=[
+        "as asked for",
+        "planned otherwise",
+        "scaled since",
+        "another stack's",
+        "nobody's",
+        "no labels and as asked for",
+        "no labels and otherwise",
+    ],
+)
+def test_that_a_pulumi_applied_an_object_is_not_enough(
+    asked: dict[str, str], labels: dict[str, str], replicas: int, *, is_planned: bool, is_ours: bool
+) -> None:
+    """Another stack's Pulumi has a field manager of the same kind."""
+    inputs = deployment()["inputs"]
+    wanted = {**inputs, "metadata": {**inputs["metadata"], "labels": asked}, "spec": {"replicas": 1}}
+    found = [Lookup({**deployment(), "inputs": wanted}, Identity("serving/vllm", "serving/vllm"), is_planned)]
+    outputs = {"metadata": {**MANAGED["metadata"], "labels": labels}, "spec": {"replicas": replicas}}
+    result = _read(state(), found, deployment(id="serving/vllm", outputs=outputs))
+    assert len(result.taken_over if is_ours else result.foreign) == 1
+
+
 @pytest.mark.parametrize(
     ("inputs", "is_ours"),
     [
@@ -107,11 +143,29 @@ def test_a_kubernetes_object_that_somebody_else_applied_is_not_taken_over() -> N
         ({"name": "beam", "mtu": 8896, "network": "https://www.googleapis.com/compute/v1/projects/p/x"}, True),
         ({"name": "beam"}, True),
         ({"name": "beam", "mtu": 1460}, False),
+        ({"name": "beam", "routes": {"mode": "REGIONAL", "of": [{"name": "b"}, {"name": "a", "to": 1}]}}, True),
+        ({"name": "beam", "routes": {"mode": "GLOBAL"}}, False),
+        ({"name": "beam", "routes": {"of": [{"name": "a", "to": 2}]}}, False),
+        ({"name": "beam", "network": "https://www.googleapis.com/compute/v1/projects/other-p/x"}, False),
+        ({"selfLink": "projects/p/global/networks/beam"}, False),
+        ({}, False),
     ],
-    ids=["as asked for", "with a link for a path", "with less than asked for", "otherwise"],
+    ids=[
+        "as asked for",
+        "with a link for a path",
+        "with less than asked for",
+        "otherwise",
+        "nested as asked for",
+        "nested otherwise",
+        "otherwise in a list",
+        "with a path that ends alike",
+        "with nothing that was asked for",
+        "with nothing at all",
+    ],
 )
 def test_what_was_only_planned_has_to_be_as_it_was_asked_for(inputs: dict[str, Any], *, is_ours: bool) -> None:
-    asked = {**network(), "inputs": {**network()["inputs"], "network": "projects/p/x"}}
+    routes = {"mode": "regional", "of": [{"name": "a", "to": 1, "key": "[secret]"}]}
+    asked = {**network(), "inputs": {**network()["inputs"], "network": "p/x", "routes": routes}}
     found = [Lookup(asked, Identity(NETWORK_ID, NETWORK_ID), is_planned=True)]
     before = state()
     work = entered(before, found)
