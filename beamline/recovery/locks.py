@@ -6,7 +6,6 @@ machine holds, is a reason to leave the stack alone.
 
 from __future__ import annotations
 
-import getpass
 import json
 import re
 import socket
@@ -32,6 +31,8 @@ class Lock:
     host: str
     pid: int
     when: str
+    is_readable: bool = True
+    """False where the file does not say whose lock it is: then nothing of the above is known."""
 
     @property
     def is_here(self) -> bool:
@@ -45,10 +46,12 @@ class Lock:
 
     @property
     def is_stale(self) -> bool:
-        """Its process ran here and is gone."""
-        return self.is_here and not self.is_running
+        """Its process ran here and is gone. Of a lock that cannot be read that is never known."""
+        return self.is_readable and self.is_here and not self.is_running
 
     def __str__(self) -> str:
+        if not self.is_readable:
+            return "held by somebody unknown"
         return f"{self.user}@{self.host}, process {self.pid}, since {self.when}"
 
 
@@ -63,7 +66,8 @@ def locks_in_files(backend: str, project: str, stack: str) -> list[Lock]:
     root = Path(unquote(parts.netloc + parts.path)).expanduser()
     files = sorted((root / ".pulumi" / "locks").rglob("*.json"))
     places = ([project, stack], ["locks", stack], ["organization", stack])
-    return [read_lock(path) for path in files if [path.parent.parent.name, path.parent.name] in places]
+    found = [read_lock(path) for path in files if [path.parent.parent.name, path.parent.name] in places]
+    return [lock for lock in found if lock is not None]
 
 
 def locks_in_message(text: str) -> list[Lock]:
@@ -74,32 +78,36 @@ def locks_in_message(text: str) -> list[Lock]:
 
 def held(lock: Lock, stack: str) -> Problem:
     """Return the problem of a stack that may be worked on right now."""
-    why = "a Pulumi command is working on it" if lock.is_here else "the lock is another machine's: whether its "
-    why += "" if lock.is_here else "command still runs cannot be seen from here"
-    wait = (
-        "wait until it ends, or interrupt it" if lock.is_here else f"make sure that nothing runs on {lock.host}, then"
-    )
+    if not lock.is_readable:
+        why = "the lock cannot be read: it is being written, was half written, or is not for your eyes"
+        sure = f"repeat in a moment; if it stays so, make sure that no Pulumi works on {stack} anywhere, then"
+    elif lock.is_here:
+        why, sure = "a Pulumi command is working on it", ""
+    else:
+        why = "the lock is another machine's: whether its command still runs cannot be seen from here"
+        sure = f"make sure that nothing runs on {lock.host}, then"
+    cancel = f"{sure} `pulumi cancel --yes --stack {stack}` and repeat; nothing was changed"
     return Problem(
         rule="stack-locked",
         path=f"lock of {stack}",
         value=str(lock),
         why=why,
-        remedy=wait
-        if lock.is_here
-        else f"{wait} `pulumi cancel --yes --stack {stack}` and repeat; nothing was changed",
+        remedy=cancel if sure else "wait until it ends, or interrupt it",
         where=lock.place,
         source="Pulumi's lock",
     )
 
 
-def read_lock(path: Path) -> Lock:
-    """Return the lock in a file of the backend."""
+def read_lock(path: Path) -> Lock | None:
+    """Return the lock in a file of the backend; None where it was given back in the meantime."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         return Lock(str(path), data["username"], data["hostname"], int(data["pid"]), data["timestamp"])
-    except (OSError, ValueError, KeyError, TypeError):
-        # Killed while it wrote the lock, before any work: nobody's, so as stale as one of a process that is gone.
-        return Lock(str(path), getpass.getuser(), socket.gethostname(), 0, "unknown")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        # Most often of a Pulumi that was killed while it wrote it; but one that writes it right now looks the same.
+        return Lock(str(path), "unknown", "unknown", 0, "unknown", is_readable=False)
 
 
 def _is_pulumi(pid: int) -> bool:

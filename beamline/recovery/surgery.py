@@ -123,8 +123,8 @@ def _is_ours(lookup: Lookup, resource: Resource) -> bool:
     """Tell whether what was found is what this stack asked for, as far as that can be seen.
 
     A create that the state calls pending was ours. Of a Kubernetes object it is known that a Pulumi applied it, not
-    whose, so its labels have to be those asked for, or all of it where none were. What is only planned has to be as it was asked for in all that can
-    be compared, and something has to be comparable.
+    whose, so its labels have to be those asked for, or all of it where none were. What is only planned has to be as it
+    was asked for in all that can be compared, and something has to be comparable.
     """
     kind, asked = str(resource["type"]), lookup.resource.get("inputs") or {}
     outputs = resource.get("outputs") or {}

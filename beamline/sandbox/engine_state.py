@@ -36,12 +36,12 @@ def clear_stale_locks(home: Home) -> None:
     """
     for path in (home.state / ".pulumi" / "locks").rglob("*.json"):
         lock = read_lock(path)
-        if lock.is_running:
+        if lock is not None and lock.is_running:
             raise EnvironmentProblem(
                 f"a pulumi command (process {lock.pid}) is working on sandbox {home.name}; "
                 "wait until it ends, or interrupt it"
             )
-        path.unlink()
+        path.unlink(missing_ok=True)
 
 
 def _latest(home: Home) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from beamline.recovery.locks import Lock, held, locks_in_files, locks_in_message
+from beamline.recovery.locks import Lock, held, locks_in_files, locks_in_message, read_lock
 
 NOBODY = 2**22 + 1
 """No process has a number so high."""
@@ -68,9 +68,27 @@ def test_another_machines_lock_is_never_stale(tmp_path: Path) -> None:
     )
 
 
-def test_a_lock_that_was_being_written_is_stale(tmp_path: Path) -> None:
-    _lock(tmp_path, "organization", "beamline", "dev").write_text("{")
-    assert locks_in_files(tmp_path.as_uri(), "beamline", "dev")[0].is_stale
+@pytest.mark.parametrize("text", ["{", "", "[]", '{"pid": "x"}', None])
+def test_a_lock_that_cannot_be_read_is_somebodys(tmp_path: Path, text: str | None) -> None:
+    """A Pulumi that is writing its lock right now looks the same as one that was killed while it did."""
+    file = _lock(tmp_path, "organization", "beamline", "dev")
+    if text is None:
+        file.unlink()
+        file.mkdir()
+    else:
+        file.write_text(text)
+    (found,) = locks_in_files(tmp_path.as_uri(), "beamline", "dev")
+    assert not found.is_stale
+    problem = held(found, "dev")
+    assert (problem.rule, problem.value, problem.where) == ("stack-locked", "held by somebody unknown", str(file))
+    assert problem.remedy == (
+        "repeat in a moment; if it stays so, make sure that no Pulumi works on dev anywhere, then "
+        "`pulumi cancel --yes --stack dev` and repeat; nothing was changed"
+    )
+
+
+def test_a_lock_that_was_given_back_in_the_meantime_is_none(tmp_path: Path) -> None:
+    assert read_lock(tmp_path / "0f.json") is None
 
 
 def test_other_backends_name_their_locks_when_they_refuse() -> None:
