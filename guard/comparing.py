@@ -28,6 +28,8 @@ class Unknown:
 
 UNKNOWN: Final = Unknown()
 _INDEX = re.compile(r"\[[^\]]*\]")
+_LINK = re.compile(r"^(https?:)?//.*?(?=projects/)")
+"""What stands before a path in a link: the API and its version."""
 _NO_VALUE: Final = (None, "", 0, False)
 """What a provider records for a property that is not set."""
 
@@ -107,8 +109,16 @@ def _same(row: PropertiesRow, path: str, old: object, new: object) -> bool:
     if old is None:
         return new == row.defaults[plain] if plain in row.defaults else new in _NO_VALUE
     if longest(plain, row.by_name):
-        return str(old).rpartition("/")[2] == str(new).rpartition("/")[2]
+        return _is_same_name(str(old), str(new))
     return old == new
+
+
+def _is_same_name(old: str, new: str) -> bool:
+    """Compare names of one thing: a bare one says nothing about the place, two paths do, as far as the shorter goes."""
+    if "/" not in old or "/" not in new:
+        return old.rpartition("/")[2] == new.rpartition("/")[2]
+    shorter, longer = sorted((_LINK.sub("", old), _LINK.sub("", new)), key=len)
+    return f"/{longer}".endswith(f"/{shorter}")
 
 
 def _meets(condition: Condition, old: object, new: object) -> bool:

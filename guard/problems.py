@@ -58,10 +58,12 @@ def _refusal(verdict: Verdict, where: str) -> Iterator[Problem]:
         )
         return
     if verdict.cause:
+        is_sure = verdict.operation == "replace"
+        fate = "which would be replaced" if is_sure else "which may be replaced"
         yield Problem(
-            rule="would-replace",
+            rule="would-replace" if is_sure else "may-replace",
             path=verdict.name,
-            why=f"it is inside {verdict.cause.rpartition('::')[2]}, which would be replaced, so {lost}",
+            why=f"it is inside {verdict.cause.rpartition('::')[2]}, {fate}, so {lost}",
             remedy=f"solve that one first; {mean}{_unprotect(verdict)}",
             where=where,
             source=source,

@@ -22,6 +22,8 @@ _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - Pulumi's mark of a secret, not one
 _UNKNOWN_TEXT = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 _URN_PARTS = 4
+_DEEPEST = 64
+"""Levels of a property; no schema of a provider comes near."""
 _EXPORT = "pulumi stack export --file STATE.json"
 
 
@@ -56,7 +58,7 @@ def read_state(text: str, where: str) -> Deployment:
     if len(owners) > 1:
         _refuse(where, "its resources are of more than one stack", sorted("/".join(owner) for owner in owners))
     stack, project = next(iter(owners), ("", ""))
-    return Deployment(stack, project, tuple(_owned(listed)), len(pending))
+    return Deployment(stack, project, tuple(_owned(listed, where)), len(pending))
 
 
 def _urn(resource: object, where: str) -> str:
@@ -66,18 +68,37 @@ def _urn(resource: object, where: str) -> str:
     return urn
 
 
-def _owned(listed: list[dict[str, Any]]) -> Iterator[Recorded]:
+def _owned(listed: list[dict[str, Any]], where: str) -> Iterator[Recorded]:
     """Yield what the engine would delete in a cloud: no providers, not what it only read or is deleting already."""
     for resource in listed:
         is_provider = resource["urn"].split("::")[2].rpartition("$")[2].startswith(PROVIDER)
         if resource.get("custom") and not (is_provider or resource.get("external") or resource.get("delete")):
             yield Recorded(
                 urn=resource["urn"],
-                outputs=_plain(resource.get("outputs") or {}),
-                inputs=_plain(resource.get("inputs") or {}),
+                outputs=_properties(resource, "outputs", where),
+                inputs=_properties(resource, "inputs", where),
                 id=str(resource.get("id") or ""),
                 protected=bool(resource.get("protect")),
             )
+
+
+def _properties(resource: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
+    found = resource.get(key) or {}
+    if _depth(found) > _DEEPEST:
+        _refuse(where, f"the {key} of {resource['urn']} are nested more than {_DEEPEST} levels deep")
+    plain = _plain(found)
+    if not isinstance(plain, dict):
+        _refuse(where, f"the {key} of {resource['urn']} are not properties by name")
+    return plain
+
+
+def _depth(value: Any) -> int:
+    """Return how many levels there are, counted only until there are too many."""
+    level, depth = [value], 0
+    while depth <= _DEEPEST and (inner := [each for each in level if isinstance(each, dict | list)]):
+        level = [item for each in inner for item in (each.values() if isinstance(each, dict) else each)]
+        depth += 1
+    return depth
 
 
 def _plain(value: Any) -> Any:

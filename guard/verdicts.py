@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -109,20 +109,24 @@ def judge_all(recorded: Iterable[Recorded], wanted: Iterable[Wanted], *, complet
 
 
 def _take_along(before: Mapping[str, Recorded], kept: Mapping[str, str], found: dict[str, Verdict]) -> None:
-    """Mark what lives inside something that is replaced, until nothing more is found."""
-    while True:
-        going = [urn for urn in before if found[kept.get(urn, urn)].operation == "replace"]
-        taken = [
-            (kept.get(urn, urn), kept.get(outer, outer))
-            for urn, resource in before.items()
-            for outer in going
-            if found[kept.get(urn, urn)].operation in ("same", "update", "may-replace")
-            and _is_inside(table().types[resource.type], resource, before[outer])
-        ]
-        if not taken:
-            return
-        for urn, cause in taken:
-            found[urn] = replace(found[urn], operation="replace", cause=cause)
+    """Mark what lives inside something that is, or may be, replaced, until nothing more is found."""
+    for fate in ("replace", "may-replace"):
+        while taken := list(_taken(before, kept, found, fate)):
+            for urn, cause in taken:
+                found[urn] = replace(found[urn], operation=fate, cause=cause)
+
+
+def _taken(
+    before: Mapping[str, Recorded], kept: Mapping[str, str], found: Mapping[str, Verdict], fate: Operation
+) -> Iterator[tuple[str, str]]:
+    """Yield what would go with something of that fate, and what it would go with."""
+    going = [urn for urn in before if found[kept.get(urn, urn)].operation == fate]
+    milder = {"same", "update", *(name for name, rank in _RANK.items() if rank < _RANK[fate])}
+    for urn, resource in before.items():
+        row, name = table().types[resource.type], kept.get(urn, urn)
+        outer = next((outer for outer in going if _is_inside(row, resource, before[outer])), None)
+        if outer is not None and found[name].operation in milder:
+            yield name, kept.get(outer, outer)
 
 
 def _is_inside(row: PropertiesRow, inner: Recorded, outer: Recorded) -> bool:

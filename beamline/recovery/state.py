@@ -87,7 +87,7 @@ def read_state(text: str, stack: str, project: str) -> State:
     """
     try:
         document = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict) or document.get("version") not in _VERSIONS:
         raise ProblemsFound([_unknown_format(document, stack)])

@@ -6,7 +6,7 @@ a cluster that the provider itself guards. All of that is known from the state b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from beamline.recovery import Engine
@@ -132,7 +132,8 @@ def _problems(deployment: Deployment, stack: str) -> Iterator[Problem]:
                 where=f"the state of {stack}",
                 source="Terraform provider, container_cluster",
             )
-        profile = (resource.outputs.get("networkConfig") or {}).get("acceleratorNetworkProfile")
+        networks = resource.outputs.get("networkConfig")
+        profile = networks.get("acceleratorNetworkProfile") if isinstance(networks, Mapping) else None
         if resource.type == _POOL and profile:
             yield Problem(
                 rule="networks-of-gke",

@@ -138,6 +138,11 @@ def _edited(**deployment: Any) -> str:
     return json.dumps(exported("small-l4", **deployment))
 
 
+def _broken(**properties: Any) -> dict[str, Any]:
+    urn = "urn:pulumi:small-l4::beamline::gcp:container/cluster:Cluster::c"
+    return {"urn": urn, "type": "gcp:container/cluster:Cluster", "custom": True, **properties}
+
+
 WRONG: dict[str, tuple[Callable[[], str], str, str]] = {
     "an empty file": (str, "state-file", "the file is empty"),
     "no JSON": (lambda: "config: {}", "state-file", "this is not JSON"),
@@ -146,6 +151,13 @@ WRONG: dict[str, tuple[Callable[[], str], str, str]] = {
     "another version": (lambda: _state().replace('"version": 3', '"version": 1'), "state-file", "not known here"),
     "no list": (lambda: _edited(resources={"a": 1}), "state-file", "not a list"),
     "no URN": (lambda: _edited(resources=[{"type": "x"}]), "state-file", "no URN"),
+    "no properties": (lambda: _edited(resources=[_broken(outputs="oops")]), "state-file", "outputs of urn:pulumi"),
+    "no inputs by name": (lambda: _edited(resources=[_broken(inputs=[1])]), "state-file", "not properties by name"),
+    "deep properties": (
+        lambda: _edited(resources=[_broken(outputs={"a": "DEEP"})]).replace('"DEEP"', "[" * 600 + "]" * 600),
+        "state-file",
+        "more than 64 levels deep",
+    ),
     "two stacks": (
         lambda: _edited(resources=[{"urn": f"urn:pulumi:{s}::beamline::t::n"} for s in ("small-l4", "g5")]),
         "state-file",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from guard import UNKNOWN, Recorded, Verdict, Wanted, judge_all
+from guard import UNKNOWN, Recorded, Verdict, Wanted, judge_all, refusals
 from guard.table import table
 
 DATA = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text())
@@ -77,6 +77,35 @@ def test_what_lives_in_a_replaced_resource_goes_with_it(complete: bool) -> None:
     wanted = [new for _, new in pairs]
     expected = {"vpc": ("replace", ""), "gke": ("replace", "vpc"), "gpu": ("replace", "gke"), "theirs": ("same", "")}
     assert _operations(judge_all(recorded, wanted if complete else wanted[:1], complete=complete)) == expected
+
+
+def test_what_lives_in_something_that_may_be_replaced_is_named_too() -> None:
+    """Allowing the cluster alone would let its pools go unsaid; what is certain is not made less so."""
+    pairs = [
+        _pair(CLUSTER, "gke", GKE, {**GKE, "somethingNew": "x"}),
+        _pair(POOL, "gpu", GPU, GPU),
+        _pair(POOL, "renamed", {**GPU, "name": "old"}, {**GPU, "name": "new"}),
+    ]
+    verdicts = judge_all([old for old, _ in pairs], [new for _, new in pairs])
+    expected = {"gke": ("may-replace", ""), "gpu": ("may-replace", "gke"), "renamed": ("replace", "")}
+    assert _operations(verdicts) == expected
+    assert [(p.rule, p.path) for p in refusals(verdicts, ["gke", "renamed"], "x")] == [("may-replace", "gpu")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "operation"),
+    [
+        ("vpc", "projects/acme/global/networks/vpc", "same"),
+        ("https://www.googleapis.com/compute/v1/projects/acme/global/networks/vpc", GKE["network"], "same"),
+        ("https://www.googleapis.com/compute/beta/projects/acme/global/networks/vpc", GKE["network"], "same"),
+        ("global/networks/vpc", GKE["network"], "same"),
+        ("projects/other/global/networks/vpc", GKE["network"], "replace"),
+        ("https://www.googleapis.com/compute/v1/projects/other/global/networks/vpc", GKE["network"], "replace"),
+    ],
+)
+def test_a_bare_name_fits_any_place_and_a_path_only_its_own(old: str, new: str, operation: str) -> None:
+    recorded, wanted = _pair(CLUSTER, "gke", {**GKE, "network": old}, {**GKE, "network": new})
+    assert [verdict.operation for verdict in judge_all([recorded], [wanted])] == [operation]
 
 
 def test_what_is_not_asked_for_is_deleted_once_all_is_asked_for() -> None:
