@@ -152,7 +152,10 @@ def _forget(state: State, operation: Operation) -> str:
 def _resource(resource: Resource, stack: str) -> Iterator[Finding]:
     subject, urn = named(str(resource["urn"])), resource["urn"]
     marks = resource.get("initErrors") or []
-    if {IN_DOUBT, PLANNED} & set(marks):
+    if PLANNED in marks:
+        will = "with --adopt read it again; without, take it out of the state, which did not have it before"
+        yield Finding(subject, "a recovery with --adopt that was interrupted had begun to look it up", will)
+    elif IN_DOUBT in marks:
         yield Finding(subject, "a recovery that was interrupted had begun to look it up", "read it again")
     elif marks:
         yield Finding(subject, "it exists and did not become ready", "read it again; the next run waits for it again")

@@ -92,9 +92,8 @@ def look(engine: Engine, stack: str, report: Report, *, adopt: bool = False) -> 
     releases = [each for each in _releases(state, to_come) if state.provider_of(each) is not None]
     if releases:
         findings += [_release(each) for each in releases]
-    return Case(
-        stack, exported, tuple(locks), (*lookups(state), *to_come), tuple(releases), tuple(findings), tuple(notes)
-    )
+    sought = [each for each in lookups(state) if adopt or not each.is_planned]
+    return Case(stack, exported, tuple(locks), (*sought, *to_come), tuple(releases), tuple(findings), tuple(notes))
 
 
 def mend(engine: Engine, case: Case, report: Report, refresh: Refresh | None = None) -> Recovery:
@@ -110,26 +109,34 @@ def mend(engine: Engine, case: Case, report: Report, refresh: Refresh | None = N
     outcomes = _cancel(engine, case)
     done, problems = _finish_releases(engine, case)
     outcomes += done
-    work = entered(before, case.lookups)
+    dropped = [each for each in lookups(before) if each.is_planned and each not in case.lookups]
+    work = withdrawn(before, entered(before, case.lookups), dropped)
+    outcomes += [Outcome(named(each.urn), "taken out of the state, not looked up") for each in dropped]
     if not work.is_like(before):
         _write(engine, stack, work)
     names = targets(work, case.lookups)
     names += [str(each["urn"]) for each in case.releases if each["urn"] not in names and before.live(each["urn"])]
-    if names or refresh:
-        report(f"reading {len(names)} resources again")
-        try:
+    try:
+        if names or refresh:
+            report(f"reading {len(names)} resources again")
             (refresh or (lambda urns: engine.refresh(stack, urns)))(names)
-        except (ProblemsFound, EnvironmentProblem, OSError):
-            _withdraw(engine, case, before)
-            raise
-    after = read_state(engine.must(stack, "stack", "export"), stack, engine.project)
-    result = concluded(before, after, case.lookups)
-    if not result.state.is_like(after):
-        _write(engine, stack, result.state)
+        result = _concluded(engine, case, before)
+    except (ProblemsFound, EnvironmentProblem, OSError):
+        _withdraw(engine, case, before)
+        raise
     outcomes += _said(before, result)
     problems += [_by_hand(finding) for finding in case.findings if finding.by_hand]
     problems += [_not_ours(lookup, stack) for lookup in result.foreign]
     return Recovery(tuple(outcomes), (*problems, *case.notes))
+
+
+def _concluded(engine: Engine, case: Case, before: State) -> Conclusion:
+    """Write what follows from what was read."""
+    after = read_state(engine.must(case.stack, "stack", "export"), case.stack, engine.project)
+    result = concluded(before, after, case.lookups)
+    if not result.state.is_like(after):
+        _write(engine, case.stack, result.state)
+    return result
 
 
 def _withdraw(engine: Engine, case: Case, before: State) -> None:

@@ -69,10 +69,13 @@ def concluded(before: State, after: State, found: Sequence[Lookup]) -> Conclusio
 
 
 def withdrawn(before: State, now: State, found: Sequence[Lookup]) -> State:
-    """Return the state without what is planned and was not read. What was pending stays in it, marked."""
-    waiting = {each["urn"] for each in now.resources if PLANNED in (each.get("initErrors") or [])}
-    nothing = waiting & {lookup.urn for lookup in found if lookup.is_planned}
-    kept = [each for each in now.resources if PLANNED not in (each.get("initErrors") or [])]
+    """Return the state without what was entered only because the program is about to create it, read or not.
+
+    What was pending stays in it.
+    """
+    entered_for = {(lookup.urn, lookup.identity.id) for lookup in found if lookup.is_planned}
+    kept = [each for each in now.resources if each.get("delete") or (each["urn"], each.get("id")) not in entered_for]
+    nothing = {urn for urn, _ in entered_for}
     return now.of(_without_loose_ends([*_as_before(kept, before, nothing), *_deleted_before(before, nothing)]))
 
 

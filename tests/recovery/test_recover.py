@@ -116,6 +116,17 @@ def test_what_the_program_is_about_to_create_is_taken_over_only_when_that_is_ask
     assert "stack import" not in pulumi.world["asked"]
 
 
+def test_what_an_interrupted_adoption_had_entered_needs_the_option_again() -> None:
+    preview = json.dumps({"steps": [{"op": "create", "newState": network()}]})
+    pulumi = engine(document(), {NETWORK_ID: {}}, preview, dies_at="refresh")
+    with pytest.raises(KeyboardInterrupt):
+        _recovered(pulumi, adopt=True)
+    pulumi.world.update(dies_at=None, preview="{}")
+    assert _state(pulumi) != []
+    assert _recovered(pulumi) == ([("Network network", "taken out of the state, not looked up")], [])
+    assert _state(pulumi) == []
+
+
 def test_what_could_not_be_read_is_taken_out_again() -> None:
     """A destroy would delete what only bears the name; what was pending stays, for it leaves no other trace."""
     preview = json.dumps({"steps": [{"op": "create-replacement", "newState": network()}]})
