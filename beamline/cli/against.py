@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from beamline.cli.changes import Change, apply
 from beamline.cli.planning import Plan, plan_stack
-from beamline.cli.selection import Selection
+from beamline.cli.selection import Selection, in_simulated_project
 from guard import (
     PROVIDER,
     UNKNOWN,
@@ -24,7 +24,7 @@ from guard import (
     unused_names,
 )
 from stacks import Problem, ProblemsFound, ordered
-from stacks.cloud import PLACEHOLDER_PROJECT, SANDBOX_PROJECT
+from stacks.cloud import SANDBOX_PROJECT
 from stacks.settings import NAMESPACE
 from stacks.urns import Identity, alias_urn
 
@@ -80,7 +80,7 @@ def compare(selection: Selection, deployment: Deployment, state: Path) -> Compar
     """Plan the stack as an engine would that knows this state, and judge what would change."""
     simulated = any(resource.outputs.get("project") == SANDBOX_PROJECT for resource in deployment.resources)
     if simulated:
-        selection = _in_the_sandbox(selection)
+        selection = in_simulated_project(selection)
     planned = plan_stack(selection, recall=_Memory(deployment).recall)
     if planned.graph is None or planned.spec is None:
         return Compared(planned, (), 0, 0, simulated)
@@ -158,20 +158,6 @@ def _to_engine(value: Any) -> Value:
     if isinstance(value, Mapping):
         return {key: _to_engine(item) for key, item in value.items()}
     return [_to_engine(item) for item in value] if isinstance(value, list) else value
-
-
-def _in_the_sandbox(selection: Selection) -> Selection:
-    """Return the stack as the sandbox applies it: in the simulated project, whatever project it names."""
-    config = {key: _moved(value) for key, value in selection.config.items()}
-    return replace(selection, config={**config, f"{NAMESPACE}:project": SANDBOX_PROJECT})
-
-
-def _moved(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.replace(PLACEHOLDER_PROJECT, SANDBOX_PROJECT)
-    if isinstance(value, Mapping):
-        return {key: _moved(item) for key, item in value.items()}
-    return [_moved(item) for item in value] if isinstance(value, list) else value
 
 
 def _of_another_stack(found: Deployment, selection: Selection, path: Path) -> Problem:

@@ -15,9 +15,9 @@ from beamline.cli.endings import Ending, end_with, problems_as_result, show_prob
 from beamline.cli.output import counting, heading, said, show, show_json, table, working
 from beamline.cli.parameters import JsonOption, StackArgument
 from beamline.cli.planning import plan_stack
-from beamline.cli.selection import Selection, select
+from beamline.cli.selection import Selection, in_simulated_project, select
 from stacks import Problem, has_errors, to_text
-from stacks.cloud import PLACEHOLDER_PROJECT, SANDBOX_PROJECT
+from stacks.cloud import SANDBOX_PROJECT
 from stacks.settings import NAMESPACE
 from stacks.wording import some
 
@@ -55,7 +55,7 @@ def simulated_preflight(stack: StackArgument, as_json: JsonOption = False) -> No
     from beamline.sandbox.simulated_google import simulated_google  # noqa: PLC0415
 
     with problems_as_result(as_json=as_json):
-        selection = _in_simulated_project(select(stack))
+        selection = in_simulated_project(select(stack))
         target = _target(selection, as_json=as_json)
         machine_type = target.spec.preset.accelerator_pool.machine_type
         with simulated_google(selection.name, machine_type=machine_type) as endpoint:
@@ -65,20 +65,6 @@ def simulated_preflight(stack: StackArgument, as_json: JsonOption = False) -> No
                 hub=f"{endpoint}/hub",
             )
             _ask(selection, target, CLOUD_CHECKS, world, as_json=as_json)
-
-
-def _in_simulated_project(selection: Selection) -> Selection:
-    """Return the stack as a sandbox applies it: whatever project it names, it is the simulated one."""
-    config = {key: _replaced(value) for key, value in selection.config.items()}
-    return replace(selection, config={**config, f"{NAMESPACE}:project": SANDBOX_PROJECT})
-
-
-def _replaced(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _replaced(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_replaced(item) for item in value]
-    return value.replace(PLACEHOLDER_PROJECT, SANDBOX_PROJECT) if isinstance(value, str) else value
 
 
 def _target(selection: Selection, *, as_json: bool) -> Target:

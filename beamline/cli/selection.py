@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,14 @@ import typer
 from beamline.cli.changes import Change, apply
 from beamline.cli.completion import stack_names
 from stacks.checks.launch import STACK_NAME
-from stacks.cloud import PLACEHOLDER_SETTINGS, PLACEHOLDER_SUB_BLOCK
+from stacks.cloud import PLACEHOLDER_PROJECT, PLACEHOLDER_SETTINGS, PLACEHOLDER_SUB_BLOCK, SANDBOX_PROJECT
 from stacks.preset_files import compose, preset_names
 from stacks.problems import Problem, ProblemsFound
 from stacks.settings import NAMESPACE, read_stack_file, stack_file
 from stacks.typing_problems import nearest
 from stacks.yaml_files import shown
 
-__all__ = ["Selection", "applied_stack", "select", "select_preset", "stack_name"]
+__all__ = ["Selection", "applied_stack", "in_simulated_project", "select", "select_preset", "stack_name"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,20 @@ def select_preset(name: str, changes: Sequence[Change] = ()) -> Selection:
     """Return a preset as a stack of the same name where that can be one, with placeholder settings."""
     settings = {f"{NAMESPACE}:{key}": value for key, value in {"preset": name, **_placeholders(name)}.items()}
     return _changed(Selection(_stack_of(name), settings, f"preset {name}"), changes)
+
+
+def in_simulated_project(selection: Selection) -> Selection:
+    """Return the stack as a sandbox applies it: whatever project it names, it is the simulated one."""
+    config = {key: _moved(value) for key, value in selection.config.items()}
+    return replace(selection, config={**config, f"{NAMESPACE}:project": SANDBOX_PROJECT})
+
+
+def _moved(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace(PLACEHOLDER_PROJECT, SANDBOX_PROJECT)
+    if isinstance(value, Mapping):
+        return {key: _moved(item) for key, item in value.items()}
+    return [_moved(item) for item in value] if isinstance(value, list) else value
 
 
 def _placeholders(preset: str) -> dict[str, str]:
