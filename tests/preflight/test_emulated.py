@@ -140,10 +140,10 @@ def networks(*cidrs: str, names: tuple[str, ...] = ("beamline-dev-nodes", "offic
                    privateIpGoogleAccess=True)  # fmt: skip
 
 
-def cluster(nodes: int) -> Iterator[Record]:
+def cluster(nodes: int, sub_block: str = "s") -> Iterator[Record]:
     path = f"projects/{SANDBOX_PROJECT}/locations/us-central1/clusters/beamline-dev"
     yield made("gcp:container/cluster:Cluster", "us-central1", "beamline-dev", path)
-    affinity = {"values": ["r/reservationBlocks/b/reservationSubBlocks/s"]}
+    affinity = {"values": [f"r/reservationBlocks/b/reservationSubBlocks/{sub_block}"]}
     yield made("gcp:container/nodePool:NodePool", "us-central1", "beamline-dev-accelerator",
                f"{path}/nodePools/beamline-dev-accelerator", nodeCount=nodes, cluster="beamline-dev",
                nodeConfig={"machineType": "a4x-maxgpu-4g-metal", "reservationAffinity": affinity})  # fmt: skip
@@ -158,6 +158,8 @@ def cluster(nodes: int) -> Iterator[Record]:
         (cluster(8), RESERVED.replace("hosts: 18", "hosts: 8"), []),
         (cluster(4), RESERVED.replace("hosts: 18", "hosts: 8"), []),
         (cluster(8), RESERVED.replace("hosts: 18", "hosts: 7"), ["reservation-too-small"]),
+        (cluster(8, "t"), RESERVED.replace("hosts: 18}", "hosts: 8}, {name: t, hosts: 8}"), []),
+        (cluster(8, "t"), RESERVED.replace("hosts: 18}", "hosts: 7}, {name: t, hosts: 8}"), ["reservation-too-small"]),
     ],
 )
 def test_what_stacks_made_counts(records: Iterator[Record], project: str, expected: list[str], tmp_path: Path) -> None:

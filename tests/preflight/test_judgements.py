@@ -124,6 +124,11 @@ def block(**changes: Any) -> Callable[[Target], Reserved]:
     return reserved(replace(Part("sub-block", "s", 18, 0, 18, "HEALTHY"), **changes))
 
 
+def of_sub_blocks(healthy: int, degraded: int) -> Callable[[Target], Reserved]:
+    """A block of 18 hosts of which some sub-blocks are degraded: half of its hosts are enough, a quarter is not."""
+    return reserved(Part("block", "b", 18, 0, None, "DEGRADED", (healthy, degraded)))
+
+
 OWN = (Subnet("beamline-dev-nodes", "10.0.0.0/20"), Subnet("beamline-dev-proxy-only", "10.9.0.0/23", "X"))
 NODES = Subnet("nodes", "10.0.0.0/20", ranges=(("pods", "10.4.0.0/16"), ("services", "10.8.0.0/20")))
 
@@ -213,11 +218,14 @@ CASES = (
         "reservation-block-missing",
         metal,
         reserved(Part("block", "b", exists=False)),
-        reserved(Part("block", "b", 18)),
+        reserved(Part("block", "b", 18, health="HEALTHY")),
     ),
     Case("reservation", "reservation-sub-block-missing", metal, block(exists=False), block()),
     Case("reservation", "reservation-too-small", metal, block(in_use=11), block(in_use=10)),
     Case("reservation", "reservation-unhealthy", metal, block(healthy=7), block(healthy=8)),
+    Case("reservation", "reservation-unhealthy", metal, block(in_use=5, healthy=12), block(in_use=5, healthy=13)),
+    Case("reservation", "reservation-unhealthy", metal, block(healthy=None, health="DEGRADED"), block(healthy=None)),
+    Case("reservation", "reservation-unhealthy", metal, of_sub_blocks(1, 3), of_sub_blocks(2, 2)),
     Case(
         "ranges",
         "network-taken",
@@ -319,9 +327,7 @@ def test_the_problem_is_found_alone_and_not_in_the_good_twin(case: Case) -> None
 
 
 def test_every_problem_of_every_check_has_a_case() -> None:
-    assert sorted((case.check, case.rule) for case in CASES) == sorted(
-        (check.id, rule) for check in CHECKS for rule in check.rules
-    )
+    assert {(case.check, case.rule) for case in CASES} == {(check.id, rule) for check in CHECKS for rule in check.rules}
 
 
 @pytest.mark.parametrize(
@@ -334,6 +340,8 @@ def test_every_problem_of_every_check_has_a_case() -> None:
         ("images", g4, images(set(), reason="no route"), "no route"),
         ("cuda", g4, fixed(Built("i", "")), "does not tell its CUDA"),
         ("machine-types", g4, fixed({G4: Offer({}, frozenset())}), "Google lists no zone"),
+        ("reservation", metal, block(healthy=None, health=""), "not told whether the hosts of sub-block s"),
+        ("reservation", metal, reserved(Part("block", "b", 18)), "not told whether the hosts of block b"),
         ("programs", g4, fixed(Programs("dev", "v1", ">=3.250.0")), "calls its version 'dev'"),
     ],
 )
@@ -348,6 +356,9 @@ def test_nodes_that_exist_need_no_room_once_more() -> None:
     check = BY_ID["reservation"]
     assert [f.rule for f in check.judge(metal(), block(in_use=18)(metal()))] == ["reservation-too-small"]
     assert [f.rule for f in check.judge(metal(), replace(block(in_use=18)(metal()), own=8))] == [""]
+    sick = replace(block(in_use=9, healthy=8)(metal()), own=8)
+    assert [f.rule for f in check.judge(metal(), sick)] == ["reservation-unhealthy"]
+    assert [f.rule for f in check.judge(metal(), replace(block(in_use=8, healthy=8)(metal()), own=8))] == [""]
     assert quota_needs(g4(), Applied(cluster=True, accelerator_nodes=1, system_nodes=2)) == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from beamline.preflight.google import NotFoundError
 from beamline.preflight.target import Target
@@ -18,6 +19,14 @@ class Applied:
     cluster: bool = False
     accelerator_nodes: int = 0
     system_nodes: int = 0
+    version: str = ""
+    """Of the control plane."""
+    node_versions: tuple[str, ...] = ()
+    """Of those of the stack's pools that are there."""
+    subnetwork: str = ""
+    """Name of the subnet of the cluster's nodes."""
+    reservations: tuple[str, ...] = ()
+    """What the accelerator pool's affinity names: a reservation, or a part of one."""
 
 
 def look_applied(target: Target, world: World) -> Applied:
@@ -27,10 +36,15 @@ def look_applied(target: Target, world: World) -> Applied:
         answer = world.google.call("container", "projects.locations.clusters.get", name=name)
     except NotFoundError:
         return Applied()
-    pools = {pool["name"]: int(pool.get("initialNodeCount", 0)) for pool in answer.get("nodePools", [])}
-    spec = target.spec
+    pools: dict[str, Any] = {pool["name"]: pool for pool in answer.get("nodePools", [])}
+    accelerator = pools.get(target.spec.accelerator_pool_name, {})
+    system = pools.get(target.spec.system_pool_name, {})
     return Applied(
         cluster=True,
-        accelerator_nodes=pools.get(spec.accelerator_pool_name, 0),
-        system_nodes=pools.get(spec.system_pool_name, 0),
+        accelerator_nodes=int(accelerator.get("initialNodeCount", 0)),
+        system_nodes=int(system.get("initialNodeCount", 0)),
+        version=answer.get("currentMasterVersion", ""),
+        node_versions=tuple(pool.get("version", "") for pool in (accelerator, system) if pool),
+        subnetwork=answer.get("subnetwork", ""),
+        reservations=tuple(accelerator.get("config", {}).get("reservationAffinity", {}).get("values", [])),
     )

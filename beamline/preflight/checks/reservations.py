@@ -6,18 +6,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from beamline.preflight.checks.applied import look_applied
-from beamline.preflight.findings import Check, Finding
+from beamline.preflight.checks.applied import Applied, look_applied
+from beamline.preflight.findings import Check, Finding, Standing
 from beamline.preflight.google import NotFoundError
 from beamline.preflight.target import Target
 from beamline.preflight.world import World
 
 __all__ = ["RESERVATION", "Part", "Reserved", "judge_reservation"]
 
+_HEALTHY, _DEGRADED = "HEALTHY", "DEGRADED"
+
 
 @dataclass(frozen=True)
 class Part:
-    """A block or sub-block. ``healthy`` is None where Google does not say how its hosts are."""
+    """A block or sub-block. ``healthy`` hosts are None where Google does not say how many, ``health`` is its status."""
 
     what: str
     name: str
@@ -25,12 +27,17 @@ class Part:
     in_use: int = 0
     healthy: int | None = None
     health: str = ""
+    sub_blocks: tuple[int, int] | None = None
+    """Healthy and degraded sub-blocks: all that Google says of a block."""
     exists: bool = True
 
 
 @dataclass(frozen=True)
 class Reserved:
-    """The reservation. ``zones`` are others that have one of the name; ``own`` nodes of the stack are in it already."""
+    """The reservation. ``zones`` are others that have one of the name.
+
+    ``own`` nodes of the stack's pool are in use in what the stack names.
+    """
 
     exists: bool = True
     status: str = "READY"
@@ -72,8 +79,19 @@ def _look(target: Target, world: World) -> Reserved:
         share_type=sharing.get("shareType", ""),
         shared_with=frozenset(sharing.get("projectMap", {})),
         part=_part(target, world, owner, name, block, sub_block) if block else None,
-        own=look_applied(target, world).accelerator_nodes,
+        own=_own(target, look_applied(target, world)),
     )
+
+
+def _own(target: Target, applied: Applied) -> int:
+    """Return the pool's nodes when all of them are in what the stack names, or in a part of it."""
+    wanted = _named(str(target.spec.settings.reservation), target.project)
+    held = [_named(value, target.project) for value in applied.reservations]
+    return applied.accelerator_nodes if held and all(found[: len(wanted)] == wanted for found in held) else 0
+
+
+def _named(text: str, project: str) -> tuple[str, ...]:
+    return tuple(part for part in reservation_parts(text, project) if part)
 
 
 def _zones(world: World, owner: str, name: str) -> tuple[str, ...]:
@@ -104,16 +122,46 @@ def _part(target: Target, world: World, owner: str, name: str, block: str, sub_b
 
 
 def _read_part(what: str, name: str, found: Mapping[str, Any]) -> Part:
-    health = found.get("healthInfo", {})
+    """Read a part; a number that is nothing may be left out, so the sick ones say as much as the healthy ones."""
+    health, count = found.get("healthInfo", {}), int(found.get("count", 0))
     healthy = health.get("healthyHostCount")
+    if healthy is None and "degradedHostCount" in health:
+        healthy = count - int(health["degradedHostCount"])
+    parts = (int(health.get("healthySubBlockCount", 0)), int(health.get("degradedSubBlockCount", 0)))
     return Part(
         what,
         name,
-        count=int(found.get("count", 0)),
+        count=count,
         in_use=int(found.get("inUseCount", 0)),
         healthy=None if healthy is None else int(healthy),
         health=health.get("healthStatus", ""),
+        sub_blocks=parts if sum(parts) else None,
     )
+
+
+def _healthy(part: Part) -> int | None:
+    """Return the hosts that are healthy, None when that cannot be told.
+
+    Of a block only its sub-blocks are told: those that are not degraded count with all their hosts, the others with
+    none, and they are of one size.
+    """
+    if part.healthy is not None:
+        return part.healthy
+    if part.health == _HEALTHY:
+        return part.count
+    if part.sub_blocks is not None and part.health:
+        return part.count * part.sub_blocks[0] // sum(part.sub_blocks)
+    return 0 if part.health == _DEGRADED else None
+
+
+def _hosts(part: Part) -> str:
+    """Return what Google says of the health of a part's hosts, in words."""
+    if part.healthy is not None:
+        return f"{part.healthy} of {part.count} hosts of {part.what} {part.name} are healthy ({part.health})"
+    if part.sub_blocks is not None:
+        healthy, all_of_them = part.sub_blocks[0], sum(part.sub_blocks)
+        return f"{healthy} of {all_of_them} sub-blocks of {part.what} {part.name} are healthy ({part.health})"
+    return f"{part.what} {part.name} is {part.health}, and it is not told how many of its hosts are healthy"
 
 
 def judge_reservation(target: Target, reserved: Reserved) -> list[Finding]:
@@ -127,10 +175,22 @@ def judge_reservation(target: Target, reserved: Reserved) -> list[Finding]:
     part = reserved.part
     free = f"{reserved.count - reserved.in_use} of {reserved.count} machines free"
     if part:
-        healthy = f"{part.healthy} healthy" if part.healthy is not None else "health not told"
-        free = f"{part.what} {part.name}: {part.count - part.in_use} of {part.count} hosts free, {healthy}"
+        healthy = _healthy(part)
+        if healthy is None:
+            return [_health_not_told(name, part)]
+        free = f"{part.what} {part.name}: {part.count - part.in_use} of {part.count} hosts free, {healthy} healthy"
     own = f"; {reserved.own} nodes of the stack are in it" if reserved.own else ""
     return [Finding(_asked(name), free + own, f"{_nodes(target)} nodes", path="reservation")]
+
+
+def _health_not_told(name: str, part: Part) -> Finding:
+    return Finding(
+        _asked(name),
+        f"it is not told whether the hosts of {part.what} {part.name} are healthy",
+        path="reservation",
+        standing=Standing.UNKNOWN,
+        remedy="ask again, or gcloud compute reservations sub-blocks list shows the health of each",
+    )
 
 
 def _asked(name: str) -> str:
@@ -223,12 +283,15 @@ def _too_small(target: Target, name: str, reserved: Reserved) -> Iterator[Findin
             needed=f"{nodes} nodes",
             remedy="make accelerator_pool.nodes smaller, free machines, or name another part of the reservation",
         )
-    elif part and part.healthy is not None and part.healthy < nodes:
+        return
+    healthy = _healthy(part) if part else None
+    others = in_use - reserved.own
+    if part and healthy is not None and healthy - others < nodes:
         yield _problem(
             name,
             "reservation-unhealthy",
-            found=f"{part.healthy} of {part.count} hosts of {part.what} {part.name} are healthy ({part.health})",
-            needed=f"{nodes} healthy hosts",
+            found=_hosts(part) + (f", and {others} are in use by others" if others else ""),
+            needed=f"{nodes} healthy hosts" + (" that nobody else uses" if others else ""),
             remedy="make accelerator_pool.nodes smaller, name another sub-block, or report the hosts to Google",
         )
 

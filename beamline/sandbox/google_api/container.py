@@ -7,7 +7,7 @@ from typing import Any
 from beamline.sandbox.cloud.inventory import ChannelVersions
 from beamline.sandbox.cloud.kinds.clusters import NODE_POOL
 from beamline.sandbox.cloud.kinds.compute import CLUSTER
-from beamline.sandbox.cloud.ledger import State
+from beamline.sandbox.cloud.ledger import Record, State
 from beamline.sandbox.google_api.routes import Call, Route, not_found
 
 __all__ = ["ROUTES"]
@@ -46,11 +46,20 @@ def _cluster(call: Call) -> dict[str, Any]:
                 "location": location,
                 "status": _STATES[record.state],
                 "currentMasterVersion": record.outputs.get("masterVersion", ""),
-                "nodePools": [
-                    {"name": pool.name, "initialNodeCount": int(pool.inputs.get("nodeCount") or 0)} for pool in pools
-                ],
+                "subnetwork": str(record.inputs.get("subnetwork") or "").rpartition("/")[2],
+                "nodePools": [_pool(pool) for pool in pools],
             }
     raise not_found(path)
+
+
+def _pool(record: Record) -> dict[str, Any]:
+    affinity = (record.inputs.get("nodeConfig") or {}).get("reservationAffinity") or {}
+    return {
+        "name": record.name,
+        "initialNodeCount": int(record.inputs.get("nodeCount") or 0),
+        "version": record.inputs.get("version") or "",
+        "config": {"reservationAffinity": {"values": list(affinity.get("values") or [])}},
+    }
 
 
 _LOCATION = "v1/projects/{project}/locations/{location}"
