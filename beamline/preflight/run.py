@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from beamline.preflight.findings import Check, Finding, Standing
-from beamline.preflight.google import UnansweredError
+from beamline.preflight.google import NotFoundError, UnansweredError
 from beamline.preflight.target import Target
 from beamline.preflight.world import World
 
@@ -80,6 +80,8 @@ def _take(
 def _answered(check: Check[Any], target: Target, world: World) -> list[Finding]:
     try:
         return check.judge(target, check.look(target, world))
+    except NotFoundError as error:
+        return [_of_nothing(check, target, error)]
     except UnansweredError as error:
         return [Finding.unknown(check.asks, str(error), "see to it that the question can be answered, and ask again")]
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the question stays open and the others go on
@@ -90,6 +92,18 @@ def _answered(check: Check[Any], target: Target, world: World) -> list[Finding]:
                 "ask again; if it stays so, report it with this line",
             )
         ]
+
+
+def _of_nothing(check: Check[Any], target: Target, error: NotFoundError) -> Finding:
+    """Return the problem that the place itself is not there: a check knows what else it asks about may be missing."""
+    return Finding.problem(
+        "project-or-region-missing",
+        "project",
+        check.asks,
+        found=str(error),
+        needed=f"a project {target.project} that is there and shown to you, and a region {target.region} of Google's",
+        remedy="correct project and region; gcloud projects list and gcloud compute regions list show those there are",
+    )
 
 
 def _sourced(check: Check[Any], finding: Finding) -> Finding:

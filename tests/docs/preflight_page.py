@@ -24,7 +24,8 @@ refused first, and nobody is asked.
 
 Every question ends in one of three ways: **ok**, **problem**, or **could not look** (a right is missing, an API is off,
 nobody answered in time). What could not be looked at is never counted as fine. All questions are asked at once; none
-takes longer than its deadline, so the whole takes no longer than the longest of them.
+takes longer than its deadline, so the whole takes no longer than the longest of them. Where Google does not know the
+project or the region itself, a question ends with the problem `project-or-region-missing`.
 
 | Exit code | When |
 |---|---|

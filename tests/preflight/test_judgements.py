@@ -25,10 +25,12 @@ from beamline.preflight.checks.reservations import Part, Reserved
 from beamline.preflight.checks.service_agent import AgentRoles
 from beamline.preflight.checks.versions import Control, Offered
 from beamline.preflight.checks.weights import InBucket, OnHub
+from beamline.preflight.google import UnansweredError
 from stacks.cloud import SANDBOX_PROJECT
 from tests.preflight.targets import target
 
 BY_ID: dict[str, Check[Any]] = {check.id: check for check in CHECKS}
+OLDER, NEWER = "1.35.7-gke.1", "1.36.0-gke.1"
 ZONE, VERSION, G4, N4 = "us-central1-b", "1.35.8-gke.1036000", "g4-standard-384", "n4-standard-8"
 EXISTING = {
     "network": {
@@ -97,7 +99,13 @@ def no_such_zone(asked: Target) -> Any:
 
 
 def offered(version: str) -> Callable[[Target], Offered]:
-    return lambda _: Offered((version,), (version,), {"REGULAR": (version,)})
+    return lambda _: Offered((version,), {"REGULAR": (version,)})
+
+
+def running(version: str, *nodes: str) -> Callable[[Target], Offered]:
+    """The pinned version is offered no more; what of the stack is there runs these."""
+    applied = Applied(cluster=True, version=version, node_versions=nodes)
+    return lambda t: replace(offered("1.35.9-gke.1")(t), applied=applied)
 
 
 def rooms(limit: float) -> Callable[[Target], list[Room]]:
@@ -108,6 +116,16 @@ def rooms(limit: float) -> Callable[[Target], list[Room]]:
 def full(asked: Target) -> list[Room]:
     first, *others = rooms(10_000)(asked)
     return [replace(first, usage=first.usage + 1), *others]
+
+
+def one_without_usage(limit: float) -> Callable[[Target], list[Room]]:
+    """Nobody recorded the usage of the first quota, the GPUs: the stack takes 8 of it."""
+
+    def answer(asked: Target) -> list[Room]:
+        first, *others = rooms(10_000)(asked)
+        return [replace(first, limit=limit, usage=None), *others]
+
+    return answer
 
 
 def reserved(part: Part | None = None, **changes: Any) -> Callable[[Target], Reserved]:
@@ -130,7 +148,23 @@ def of_sub_blocks(healthy: int, degraded: int) -> Callable[[Target], Reserved]:
 
 
 OWN = (Subnet("beamline-dev-nodes", "10.0.0.0/20"), Subnet("beamline-dev-proxy-only", "10.9.0.0/23", "X"))
-NODES = Subnet("nodes", "10.0.0.0/20", ranges=(("pods", "10.4.0.0/16"), ("services", "10.8.0.0/20")))
+NODES = Subnet(
+    "nodes",
+    "10.0.0.0/20",
+    ranges=(("pods", "10.4.0.0/16"), ("services", "10.8.0.0/20")),
+    free=(("", 4092), ("pods", 65536), ("services", 4096)),
+)
+
+
+def pods_free(addresses: int, **changes: Any) -> Callable[[Target], Ground]:
+    """The stack's three nodes take 256 addresses each for their pods."""
+    return lambda _: Ground(replace(NODES, free=(*NODES.free[:1], ("pods", addresses), NODES.free[2])), **changes)
+
+
+TINY = Subnet("nodes", "10.0.0.0/20", ranges=(("pods", "10.4.0.0/23"), ("services", "10.8.0.0/20")),
+              free=(("", 4092), ("services", 4096)))  # fmt: skip
+"""It is not told how many addresses are free for pods, and all of them are too few."""
+IN_PLACE = Applied(cluster=True, accelerator_nodes=1, system_nodes=1)
 
 
 def bucket(**changes: Any) -> Callable[[Target], Any]:
@@ -140,8 +174,8 @@ def bucket(**changes: Any) -> Callable[[Target], Any]:
     return lambda _: [replace(found, **changes)]
 
 
-def hub(status: int, secret: str = "", state: str = "") -> Callable[[Target], Any]:
-    return lambda _: [OnHub("model.weights", "Qwen/Qwen3-4B", "abc", status, secret, state)]
+def hub(status: int, secret: str = "", state: str = "", gated: str = "") -> Callable[[Target], Any]:
+    return lambda _: [OnHub("model.weights", "Qwen/Qwen3-4B", "abc", status, secret, state, gated)]
 
 
 def images(archs: set[str], **changes: str) -> Callable[[Target], Any]:
@@ -171,6 +205,7 @@ def fixed(answer: Any) -> Callable[[Target], Any]:
 AGENT = AgentRoles(
     "service-1@container-engine-robot.iam.gserviceaccount.com", frozenset({"roles/container.serviceAgent"})
 )
+PLUGIN = "Kubernetes v1.36.0-alpha\n"
 CASES = (
     Case("apis", "api-not-enabled", g4, lambda t: needed_apis(t) - {"iam.googleapis.com"}, needed_apis),
     Case("permissions", "permission-missing", g4, without_setting_policies, everything),
@@ -185,6 +220,9 @@ CASES = (
     Case("machine-types", "zone-unknown", g4, no_such_zone, machines()),
     Case("machine-types", "machine-type-differs", g4, machines(accelerators=4), machines()),
     Case("versions", "version-not-offered", g4, offered("1.35.9-gke.1"), offered(VERSION)),
+    Case("versions", "version-not-offered", g4, running(VERSION, VERSION), running(VERSION, VERSION, VERSION)),
+    Case("versions", "version-not-offered", g4, running(OLDER, VERSION, VERSION), running(NEWER, VERSION, VERSION)),
+    Case("versions", "version-not-offered", g4, running(VERSION, OLDER, VERSION), running(VERSION, NEWER, VERSION)),
     Case("cluster", "cluster-missing", in_cluster, fixed(Control()), fixed(Control("RUNNING", VERSION))),
     Case(
         "cluster",
@@ -201,6 +239,7 @@ CASES = (
         fixed(Control("RUNNING", "1.36.0-gke.1")),
     ),
     Case("quotas", "quota-exceeded", g4, full, rooms(10_000)),
+    Case("quotas", "quota-exceeded", g4, one_without_usage(7), rooms(10_000)),
     Case("reservation", "reservation-missing", metal, reserved(exists=False), reserved()),
     Case("reservation", "reservation-zone", metal, reserved(exists=False, zones=("us-east4-b",)), reserved()),
     Case("reservation", "reservation-not-ready", metal, reserved(status="CREATING"), reserved()),
@@ -259,9 +298,11 @@ CASES = (
         "subnetwork",
         "range-too-small",
         in_network,
-        fixed(Ground(replace(NODES, free=(("pods", 767),)))),
-        fixed(Ground(replace(NODES, free=(("pods", 768),)))),
+        pods_free(767),
+        pods_free(768),
     ),
+    Case("subnetwork", "range-too-small", in_network, pods_free(256), pods_free(256, applied=IN_PLACE)),
+    Case("subnetwork", "range-too-small", in_network, fixed(Ground(TINY)), fixed(Ground(NODES))),
     Case(
         "subnetwork",
         "no-private-google-access",
@@ -277,6 +318,7 @@ CASES = (
     Case("weights", "weights-incomplete", g4, bucket(found_bytes=458_000_000_000), bucket(found_bytes=459_000_000_000)),
     Case("weights", "hub-revision-missing", on_hub, hub(404), hub(200)),
     Case("weights", "hub-token-needed", on_hub, hub(401), hub(200)),
+    Case("weights", "hub-token-needed", on_hub, hub(200, gated="auto"), hub(200)),
     Case("weights", "secret-missing", on_hub, hub(200, "token", "DISABLED"), hub(200, "token", "ENABLED")),
     Case(
         "certificate",
@@ -294,22 +336,22 @@ CASES = (
         "programs",
         "pulumi-missing",
         g4,
-        fixed(Programs(None, "v1", ">=3.250.0")),
-        fixed(Programs("v3.250.0", "v1", ">=3.250.0")),
+        fixed(Programs(None, PLUGIN, ">=3.250.0")),
+        fixed(Programs("v3.250.0", PLUGIN, ">=3.250.0")),
     ),
     Case(
         "programs",
         "pulumi-too-old",
         g4,
-        fixed(Programs("v3.249.9", "v1", ">=3.250.0")),
-        fixed(Programs("v3.250.0", "v1", ">=3.250.0")),
+        fixed(Programs("v3.249.9", PLUGIN, ">=3.250.0")),
+        fixed(Programs("v3.250.0", PLUGIN, ">=3.250.0")),
     ),
     Case(
         "programs",
         "auth-plugin-missing",
         g4,
         fixed(Programs("v3.250.0", None, "")),
-        fixed(Programs("v3.250.0", "v1", "")),
+        fixed(Programs("v3.250.0", PLUGIN, "")),
     ),
 )
 
@@ -335,6 +377,9 @@ def test_every_problem_of_every_check_has_a_case() -> None:
     [
         ("permissions", g4, lambda t: dict.fromkeys(places(t), "permission denied"), "permission denied"),
         ("quotas", g4, lambda t: [Room(quota_needs(t, Applied())[0], reason="not told")], "not told"),
+        ("quotas", g4, one_without_usage(8), "a limit of 8; its usage is not told"),
+        ("subnetwork", in_network, fixed(Ground(replace(NODES, free=NODES.free[:2]))), "is not told"),
+        ("weights", on_hub, hub(200, "token", "ENABLED", "manual"), "accepted its terms (manual)"),
         ("weights", on_hub, hub(401, "token", "ENABLED"), "preflight reads no secret"),
         ("weights", on_hub, hub(503), "the hub is unwell"),
         ("images", g4, images(set(), reason="no route"), "no route"),
@@ -342,7 +387,10 @@ def test_every_problem_of_every_check_has_a_case() -> None:
         ("machine-types", g4, fixed({G4: Offer({}, frozenset())}), "Google lists no zone"),
         ("reservation", metal, block(healthy=None, health=""), "not told whether the hosts of sub-block s"),
         ("reservation", metal, reserved(Part("block", "b", 18)), "not told whether the hosts of block b"),
-        ("programs", g4, fixed(Programs("dev", "v1", ">=3.250.0")), "calls its version 'dev'"),
+        ("programs", g4, fixed(Programs("v3.250.0", "unknown", "")), "calls its version 'unknown'"),
+        ("programs", g4, fixed(Programs("v3.250.0", UnansweredError("it hangs"), "")), "it hangs"),
+        ("programs", g4, fixed(Programs(UnansweredError("it hangs"), PLUGIN, "")), "it hangs"),
+        ("programs", g4, fixed(Programs("dev", PLUGIN, ">=3.250.0")), "calls its version 'dev'"),
     ],
 )
 def test_what_nobody_told_is_not_fine(check: str, asked: Any, answer: Any, reason: str) -> None:

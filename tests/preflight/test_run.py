@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from beamline.preflight import Check, Finding, Standing, run_checks
-from beamline.preflight.google import DeniedError
+from beamline.preflight.google import DeniedError, NotFoundError
 from tests.preflight.targets import target, world
 
 
@@ -33,6 +33,7 @@ def test_every_way_to_fail_is_told_and_the_others_are_answered(nobody: Any) -> N
     checks = [
         check("fine", lambda *_: "yes"),
         check("denied", raises(DeniedError("no right to look"))),
+        check("nowhere", raises(NotFoundError("no such project"))),
         check("defect", raises(KeyError("name"))),
         check("other", lambda *_: "yes", applies=lambda _: False),
     ]
@@ -40,6 +41,7 @@ def test_every_way_to_fail_is_told_and_the_others_are_answered(nobody: Any) -> N
     assert {name: [(f.standing, f.found, f.source) for f in found] for name, found in report.findings.items()} == {
         "fine": [(Standing.OK, "yes", "fine says")],
         "denied": [(Standing.UNKNOWN, "no right to look", "denied says")],
+        "nowhere": [(Standing.PROBLEM, "no such project", "nowhere says")],
         "defect": [(Standing.UNKNOWN, "the answer could not be understood (KeyError: 'name')", "defect says")],
     }
 

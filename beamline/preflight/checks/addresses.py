@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv4Network, ip_network
 from typing import Any
 
-from beamline.preflight.findings import Check, Finding
+from beamline.preflight.checks.applied import Applied, look_applied
+from beamline.preflight.findings import Check, Finding, Standing
 from beamline.preflight.google import NotFoundError
 from beamline.preflight.target import Target
 from beamline.preflight.world import World
@@ -157,6 +158,8 @@ class Ground:
     proxies: bool = True
     in_network: bool = True
     """Whether the subnet belongs to the VPC that is named."""
+    applied: Applied = field(default_factory=Applied)
+    """What of the stack is in the subnet already."""
 
 
 def _existing(target: Target) -> ExistingNetwork:
@@ -178,7 +181,9 @@ def _look_existing(target: Target, world: World) -> Ground:
     proxies = [row for page in pages for row in page.get("items", [])]
     ours = f"/networks/{plan.network}"
     has_proxies = any(row["network"].endswith(ours) for row in proxies)
-    return Ground(_subnet(item), has_proxies, item["network"].endswith(ours))
+    applied = look_applied(target, world)
+    inside = applied.subnetwork == plan.subnetwork
+    return Ground(_subnet(item), has_proxies, item["network"].endswith(ours), applied if inside else Applied())
 
 
 def _pod_addresses(max_pods: int) -> int:
@@ -212,13 +217,16 @@ def judge_subnetwork(target: Target, ground: Ground) -> list[Finding]:
             )
         ]
     preset, rows = target.spec.preset, target.spec.rows
-    nodes = {"accelerator": preset.accelerator_pool.nodes, "system": preset.system_pool.nodes}
+    nodes = {
+        "accelerator": max(preset.accelerator_pool.nodes - ground.applied.accelerator_nodes, 0),
+        "system": max(preset.system_pool.nodes - ground.applied.system_nodes, 0),
+    }
     pods = nodes["accelerator"] * _pod_addresses(rows.hardware.gke.max_pods_per_node)
     pods += nodes["system"] * _pod_addresses(rows.system.gke.max_pods_per_node)
     findings = [
         _range(subnet, "", "network.subnetwork", sum(nodes.values())),
         _range(subnet, plan.pods_range, "network.pods_range", pods),
-        _range(subnet, plan.services_range, "network.services_range", 1),
+        _range(subnet, plan.services_range, "network.services_range", 0 if ground.applied.cluster else 1),
     ]
     return [*findings, _google_access(subnet), _proxies(target, ground, plan)]
 
@@ -236,8 +244,12 @@ def _range(subnet: Subnet, name: str, path: str, needed: int) -> Finding:
             needed=f"one of: {', '.join(sorted(dict(subnet.ranges))) or 'it has none'}",
             remedy="name a range of the subnet, or add it",
         )
+    told = name in dict(subnet.free)
     free = dict(subnet.free).get(name, ip_network(cidr, strict=False).num_addresses)
-    found = f"{cidr}, {free:,} free" if name in dict(subnet.free) else f"{cidr}, {free:,} in all"
+    found = f"{cidr}, {free:,} free" if told else f"{cidr}, {free:,} in all; how many are free is not told"
+    if free >= needed > 0 and not told:
+        return Finding(asked, found, f"{needed:,}", path, Standing.UNKNOWN,
+                       remedy="look at the subnet's allocated addresses in the console")  # fmt: skip
     if free >= needed:
         return Finding(asked, found, f"{needed:,}", path=path)
     return Finding.problem(

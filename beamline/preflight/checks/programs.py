@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from beamline.preflight.findings import Check, Finding
+from beamline.preflight.google import UnansweredError
 from beamline.preflight.target import Target
 from beamline.preflight.world import World
 from stacks.settings import STACKS_DIR
@@ -21,25 +22,37 @@ _AT_LEAST = re.compile(r">=\s*(\d+\.\d+\.\d+)")
 
 @dataclass(frozen=True)
 class Programs:
-    """What ``pulumi version`` and the plugin's ``--version`` say (None: not on PATH), and what Pulumi.yaml requires."""
+    """What ``pulumi version`` and the plugin's ``--version`` say, and what Pulumi.yaml requires.
 
-    pulumi: str | None
-    plugin: str | None
+    None: not on PATH; an error: it is there and does not answer.
+    """
+
+    pulumi: str | UnansweredError | None
+    plugin: str | UnansweredError | None
     required: str
 
 
 def _look(_: Target, world: World) -> Programs:
     required = read_yaml(STACKS_DIR.parent / "Pulumi.yaml").get("requiredPulumiVersion", "")
-    return Programs(world.program(["pulumi", "version"]), world.program([_PLUGIN, "--version"]), str(required))
+    return Programs(_said(world, "pulumi", "version"), _said(world, _PLUGIN, "--version"), str(required))
+
+
+def _said(world: World, *command: str) -> str | UnansweredError | None:
+    try:
+        return world.program(command)
+    except UnansweredError as error:
+        return error
 
 
 def judge_programs(_: Target, programs: Programs) -> list[Finding]:
-    """Tell whether both programs are there and new enough."""
+    """Tell whether both programs are there, and Pulumi new enough."""
     return [_pulumi(programs), _plugin(programs)]
 
 
 def _pulumi(programs: Programs) -> Finding:
     asked = f"pulumi {programs.required} is on PATH"
+    if isinstance(programs.pulumi, UnansweredError):
+        return Finding.unknown(asked, str(programs.pulumi), "see to it that `pulumi version` answers, and ask again")
     least, version = _AT_LEAST.search(programs.required), _VERSION.search(programs.pulumi or "")
     if programs.pulumi is not None and version is None:
         return Finding.unknown(asked, f"it calls its version {programs.pulumi.strip()[:80]!r}")
@@ -75,8 +88,13 @@ def _plugin(programs: Programs) -> Finding:
             needed=_PLUGIN,
             remedy=f"gcloud components install {_PLUGIN}, or your system's package of that name",
         )
-    said = programs.plugin.strip().splitlines()
-    return Finding(asked, said[0] if said else "it is there; it does not tell its version")
+    again = f"see to it that `{_PLUGIN} --version` answers, and ask again"
+    if isinstance(programs.plugin, UnansweredError):
+        return Finding.unknown(asked, str(programs.plugin), again)
+    version = _VERSION.search(programs.plugin)
+    if version is None:
+        return Finding.unknown(asked, f"it calls its version {programs.plugin.strip()[:80]!r}", again)
+    return Finding(asked, f"{version[1]}; no version is known to be too old")
 
 
 PROGRAMS: Check[Programs] = Check(

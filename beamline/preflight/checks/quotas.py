@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,33 +25,41 @@ _USAGE_WITHIN = timedelta(days=2)
 
 @dataclass(frozen=True)
 class Room:
-    """A need, the limit and the usage; or why they are not known."""
+    """A need, the limit and the usage; or why they are not known. ``usage`` is None where nobody recorded one."""
 
     need: Need
     name: str = "its quota"
     limit: float | None = None
-    usage: float = 0
+    usage: float | None = 0
     reason: str = ""
 
 
 @dataclass(frozen=True)
 class _Listed:
-    """Quotas as Compute Engine lists them: name to limit and usage."""
+    """Quotas by name, as Compute Engine lists them."""
 
-    region: Mapping[str, tuple[float, float]]
-    project: Mapping[str, tuple[float, float]]
+    region: Mapping[str, Mapping[str, Any]]
+    project: Mapping[str, Mapping[str, Any]]
 
 
 def _look(target: Target, world: World) -> list[Room]:
     applied: Applied = look_applied(target, world)
     region = world.google.call("compute", "regions.get", project=target.project, region=target.region)
     project = world.google.call("compute", "projects.get", project=target.project)
-    listed = _Listed(_quotas(region["quotas"]), _quotas(project["quotas"]))
+    listed = _Listed(_quotas(region), _quotas(project))
     return [_room(target, world, need, listed) for need in quota_needs(target, applied)]
 
 
-def _quotas(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
-    return {row["metric"]: (float(row["limit"]), float(row.get("usage", 0))) for row in rows}
+def _quotas(answer: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {row["metric"]: row for row in answer.get("quotas", []) if "metric" in row}
+
+
+def _amount(row: Mapping[str, Any], key: str) -> float:
+    """Return a number of an answer; Google's JSON leaves out those that are nothing."""
+    try:
+        return float(row.get(key, 0))
+    except (TypeError, ValueError) as error:
+        raise UnansweredError(f"its {key} is no number: {row[key]!r}") from error
 
 
 def _room(target: Target, world: World, need: Need, listed: _Listed) -> Room:
@@ -59,12 +67,12 @@ def _room(target: Target, world: World, need: Need, listed: _Listed) -> Room:
     if quota is None:
         return Room(need, reason="neither the catalog nor beamline/preflight/quotas.yaml says which quota it uses")
     found = (listed.project if quota.scope == "global" else listed.region).get(quota.name)
-    if found is not None:
-        return Room(need, quota.name, *found)
-    if not quota.metric:
+    if found is None and not quota.metric:
         return Room(need, quota.name, reason="Compute Engine does not list it here")
-    name = f"{quota.metric.rpartition('/')[2].upper()} of {quota.family}"
+    name = quota.name if found is not None else f"{quota.metric.rpartition('/')[2].upper()} of {quota.family}"
     try:
+        if found is not None:
+            return Room(need, name, _amount(found, "limit"), _amount(found, "usage"))
         limit, usage = _family_limit(target, world, quota), _family_usage(target, world, quota)
     except (NotFoundError, UnansweredError) as error:
         return Room(need, name, reason=str(error))
@@ -87,11 +95,11 @@ def _family_limit(target: Target, world: World, quota: QuotaRow) -> float | None
         if all(ours.get(key) == value for key, value in bucket.get("dimensions", {}).items())
     ]
     best = max(buckets, key=lambda bucket: len(bucket.get("dimensions", {})), default=None)
-    return None if best is None else float(best["effectiveLimit"])
+    return None if best is None else _amount(best, "effectiveLimit")
 
 
-def _family_usage(target: Target, world: World, quota: QuotaRow) -> float:
-    """Return the last usage that Cloud Monitoring has; a family that was never used has no record.
+def _family_usage(target: Target, world: World, quota: QuotaRow) -> float | None:
+    """Return the last usage that Cloud Monitoring has, None when it has none: nobody used the family, or no record.
 
     A family may have limits for regions and for zones, each with a record of the same usage or of a part of it.
     """
@@ -108,9 +116,7 @@ def _family_usage(target: Target, world: World, quota: QuotaRow) -> float:
         interval_endTime=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
     )
     series = answer.get("timeSeries", [])
-    return max(
-        (float(row["points"][0]["value"].get("int64Value", 0)) for row in series if row.get("points")), default=0
-    )
+    return max((_amount(row["points"][0]["value"], "int64Value") for row in series if row.get("points")), default=None)
 
 
 def judge_quotas(target: Target, rooms: list[Room]) -> list[Finding]:
@@ -124,17 +130,23 @@ def _judged(target: Target, room: Room) -> Finding:
     if room.limit is None:
         return Finding(asked, room.reason, standing=Standing.UNKNOWN, path=need.path,
                        remedy="look at the project's quotas page for the region")  # fmt: skip
-    found = f"{room.usage:,.0f} of {room.limit:,.0f} used"
     if room.limit == _UNLIMITED:
         return Finding(asked, "no limit", path=need.path)
-    if room.usage + need.amount <= room.limit:
+    used = room.usage or 0
+    limit = f"{room.limit:,.0f}"
+    found = f"a limit of {limit}; its usage is not told" if room.usage is None else f"{used:,.0f} of {limit} used"
+    if used + need.amount <= room.limit:
+        if room.usage is None:
+            return Finding(asked, found, f"{need.amount:,}", need.path, Standing.UNKNOWN,
+                           remedy="look at the project's quotas page for the region: what was never used may have no "
+                           "record")  # fmt: skip
         return Finding(asked, found, f"{need.amount:,}", path=need.path)
     return Finding.problem(
         "quota-exceeded",
         need.path,
         asked,
         found=found,
-        needed=f"a limit of {room.usage + need.amount:,.0f} or more in {target.region}",
+        needed=f"a limit of {used + need.amount:,.0f} or more in {target.region}",
         remedy="ask for more at https://console.cloud.google.com/iam-admin/quotas, or make the stack smaller; another "
         "region has quotas of its own",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from beamline.preflight.checks.applied import Applied, look_applied
 from beamline.preflight.findings import Check, Finding
 from beamline.preflight.google import NotFoundError
 from beamline.preflight.target import Target
@@ -13,14 +14,17 @@ from stacks.versions import minor, numbers, older
 
 __all__ = ["CLUSTER", "VERSIONS", "Control", "Offered", "judge_cluster", "judge_versions"]
 
+_POOLS = 2
+"""Of a stack: accelerators and system."""
+
 
 @dataclass(frozen=True)
 class Offered:
-    """What GKE offers in the region."""
+    """What GKE offers in the region, and what of the stack runs already."""
 
     nodes: tuple[str, ...] = ()
-    masters: tuple[str, ...] = ()
     channels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    applied: Applied = field(default_factory=Applied)
 
 
 def _look(target: Target, world: World) -> Offered:
@@ -30,23 +34,36 @@ def _look(target: Target, world: World) -> Offered:
         name=f"projects/{target.project}/locations/{target.region}",
     )
     channels = {row["channel"]: tuple(row.get("validVersions", [])) for row in answer.get("channels", [])}
-    return Offered(tuple(answer["validNodeVersions"]), tuple(answer["validMasterVersions"]), channels)
+    return Offered(tuple(answer["validNodeVersions"]), channels, look_applied(target, world))
 
 
 def judge_versions(target: Target, offered: Offered) -> list[Finding]:
-    """Compare the pinned version with what is offered for new nodes and, in its channel, for a new control plane."""
-    cluster = target.spec.preset.cluster
-    found = [_listed(cluster.version, "nodes", offered.nodes)]
+    """Compare the pinned version with what is offered for nodes and, in its channel, for the control plane.
+
+    What is no longer offered is wrong for what has to be made or upgraded to it, not for what runs.
+    """
+    cluster, applied = target.spec.preset.cluster, offered.applied
+    running = applied.node_versions if len(applied.node_versions) == _POOLS else ()
+    found = [_listed(cluster.version, "nodes", offered.nodes, running)]
     if isinstance(cluster, NewCluster):
         listed = offered.channels.get(cluster.release_channel, ())
-        found.append(_listed(cluster.version, f"control planes in {cluster.release_channel}", listed))
+        runs = (applied.version,) if applied.version else ()
+        found.append(_listed(cluster.version, f"control planes in {cluster.release_channel}", listed, runs))
     return found
 
 
-def _listed(version: str, of: str, offered: tuple[str, ...]) -> Finding:
+def _listed(version: str, of: str, offered: tuple[str, ...], running: tuple[str, ...]) -> Finding:
     asked = f"GKE offers {version} for {of}"
     if version in offered:
         return Finding(asked, "it does", path="cluster.version")
+    if running and all(runs and not older(runs, version) for runs in running):
+        runs = ", ".join(sorted(set(running), key=numbers))
+        return Finding(
+            asked,
+            f"no longer, and nothing new is needed: the stack's run {runs}",
+            "another version before new ones can be made",
+            path="cluster.version",
+        )
     alike = [other for other in offered if minor(other) == minor(version)] or list(offered)
     newest = ", ".join(sorted(alike, key=numbers, reverse=True)[:6]) or "none"
     return Finding.problem(

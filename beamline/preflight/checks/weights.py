@@ -46,6 +46,8 @@ class OnHub:
     secret: str = ""
     secret_state: str = ""
     """Of its latest version; empty: there is no such secret, or it has no version."""
+    gated: str = ""
+    """How its terms are accepted, ``auto`` or ``manual``; empty: there are none, anybody may read the files."""
 
 
 Place = InBucket | OnHub
@@ -87,17 +89,30 @@ def _in_bucket(world: World, path: str, weights: Bucket, size: int) -> InBucket:
 def _on_hub(target: Target, world: World, path: str, weights: HuggingFace) -> OnHub:
     url = f"{world.hub}/api/models/{weights.repository}/revision/{weights.revision}"
     try:
-        status = requests.get(url, timeout=_HUB_TIMEOUT_S).status_code
+        answer = requests.get(url, timeout=_HUB_TIMEOUT_S)
     except requests.RequestException as error:
         raise UnansweredError(f"{world.hub} cannot be reached: {type(error).__name__}") from error
+    status, gated = answer.status_code, _gated(world, answer)
     if weights.token_secret is None:
-        return OnHub(path, weights.repository, weights.revision, status)
+        return OnHub(path, weights.repository, weights.revision, status, gated=gated)
     name = f"projects/{target.project}/secrets/{weights.token_secret}/versions/latest"
     try:
         found: dict[str, Any] = world.google.call("secretmanager", "projects.secrets.versions.get", name=name)
     except NotFoundError:
         found = {}
-    return OnHub(path, weights.repository, weights.revision, status, weights.token_secret, found.get("state", ""))
+    state = found.get("state", "")
+    return OnHub(path, weights.repository, weights.revision, status, weights.token_secret, state, gated)
+
+
+def _gated(world: World, answer: requests.Response) -> str:
+    """Return how the terms of a repository are accepted: the hub describes a gated one to anybody, too."""
+    if answer.status_code != requests.codes.ok:
+        return ""
+    try:
+        gated = answer.json().get("gated")
+    except (ValueError, AttributeError) as error:
+        raise UnansweredError(f"{world.hub} sent something that is no description of a model") from error
+    return str(gated) if gated else ""
 
 
 def judge_weights(_: Target, places: list[Place]) -> list[Finding]:
@@ -146,7 +161,7 @@ def _bucket(place: InBucket) -> Finding:
 def _hub(place: OnHub) -> Finding:
     asked = f"the hub has {place.repository} at {place.revision}"
     if place.status == requests.codes.ok:
-        return Finding(asked, "it has", path=place.path)
+        return _gate(place, asked) if place.gated else Finding(asked, "it has", path=place.path)
     if place.status == requests.codes.not_found:
         return Finding.problem(
             "hub-revision-missing",
@@ -168,6 +183,26 @@ def _hub(place: OnHub) -> Finding:
     reason = "the token would be needed to ask, and preflight reads no secret" if place.secret else "the hub is unwell"
     return Finding(asked, f"it answers {place.status}: {reason}", standing=Standing.UNKNOWN, path=place.path,
                    remedy="ask the hub with your own login")  # fmt: skip
+
+
+def _gate(place: OnHub, asked: str) -> Finding:
+    if not place.secret:
+        return Finding.problem(
+            "hub-token-needed",
+            f"{place.path}.token_secret",
+            asked,
+            found=f"it has, and gives the files only to who accepted its terms ({place.gated})",
+            needed="a token in Secret Manager",
+            remedy=f"accept the model's terms, store a read token as a secret, and name it: {place.path}.token_secret",
+        )
+    return Finding(
+        asked,
+        f"it has, and gives the files only to who accepted its terms ({place.gated}); whether the token's account did "
+        "is not known, as preflight reads no secret",
+        standing=Standing.UNKNOWN,
+        path=place.path,
+        remedy=f"log in to the hub as the token's account and look at the page of {place.repository}",
+    )
 
 
 def _secret(place: OnHub) -> list[Finding]:

@@ -73,6 +73,7 @@ def _family_quota(call: Call) -> dict[str, Any]:
 
 
 def _usage(call: Call) -> dict[str, Any]:
+    """Answer with the last usage; of a family that nobody uses there is a record, of nothing."""
     metric = call.filtered(r'metric\.type = "compute\.googleapis\.com/quota/(\w+)/usage"')
     region = call.filtered(r'resource\.labels\.location = "([^"]+)"')
     family = call.filtered(r'metric\.labels\.\w+ = "([^"]+)"')
@@ -81,7 +82,7 @@ def _usage(call: Call) -> dict[str, Any]:
         for use in quota_uses(call.simulation, region)
         if (use.quota.metric, use.quota.family) == (_QUOTA_METRICS.get(metric), family) and use.used
     ]
-    return {"timeSeries": [{"points": [{"value": {"int64Value": str(int(amount))}}]} for amount in used]}
+    return {"timeSeries": [{"points": [{"value": {"int64Value": str(int(amount))}}]} for amount in used or [0]]}
 
 
 ROUTES = (
