@@ -331,7 +331,7 @@ CASES = (
     Case("images", "image-missing", g4, images(set(), missing="no such tag"), images({"amd64"})),
     Case("images", "image-wrong-arch", metal, images({"amd64"}), images({"amd64", "arm64"})),
     Case("images", "image-not-pinned", real, images({"amd64"}), fixed({})),
-    Case("cuda", "image-cuda-too-old", metal, fixed(Built("i", "12.9.1")), fixed(Built("i", "13.0.0"))),
+    Case("cuda", "image-cuda-too-old", metal, fixed(Built("i", "12.8.1")), fixed(Built("i", "12.9.0"))),
     Case(
         "programs",
         "pulumi-missing",
