@@ -89,7 +89,7 @@ class InMemoryMonitor:
         recalled = self._recall(resource) if self._recall and resource.custom else None
         if recalled is not None:
             resource_id, outputs = recalled
-            known = to_struct({**outputs, **resource.inputs})
+            known = to_struct(_laid_over(outputs, resource.inputs))
             return resource_pb2.RegisterResourceResponse(urn=urn, id=resource_id, object=known)
         knows_outputs = resource.custom and not self._is_unconfigured(resource.provider)
         return resource_pb2.RegisterResourceResponse(urn=urn, object=request.object if knows_outputs else None)
@@ -125,3 +125,12 @@ class InMemoryMonitor:
 
     def _is_unconfigured(self, provider: str) -> bool:
         return provider in self._resources and has_unknown(dict(self._resources[provider].inputs))
+
+
+def _laid_over(recorded: Mapping[str, Value], asked: Mapping[str, Value]) -> dict[str, Value]:
+    """What a change in place leaves: the inputs asked for, and within their blocks what the cloud had filled in."""
+    laid = dict(recorded)
+    for key, value in asked.items():
+        below = laid.get(key)
+        laid[key] = _laid_over(below, value) if isinstance(value, Mapping) and isinstance(below, Mapping) else value
+    return laid

@@ -12,6 +12,9 @@ from stacks.urns import STACK_TYPE
 
 __all__ = ["clear_stale_locks", "exists", "interrupted", "resource_count"]
 
+_ENGINES_PROVIDER = "pulumi:providers:pulumi"
+"""It stands in the state of a program that asks the engine for what is recorded, and no operation counts it."""
+
 
 def exists(home: Home) -> bool:
     """Tell whether the stack was ever made."""
@@ -19,9 +22,9 @@ def exists(home: Home) -> bool:
 
 
 def resource_count(home: Home) -> int:
-    """Return how many resources the engine knows, the stack itself not counted."""
+    """Return how many resources the engine knows, the stack and the engine's own provider not counted."""
     resources = _latest(home).get("resources") or []
-    return sum(1 for resource in resources if resource["type"] != STACK_TYPE)
+    return sum(1 for resource in resources if resource["type"] not in (STACK_TYPE, _ENGINES_PROVIDER))
 
 
 def interrupted(home: Home) -> bool:

@@ -17,6 +17,16 @@ __all__ = ["exported"]
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 SECRET = {SIGNATURE: "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "v1:x:y"}
 
+FILLED_IN: dict[str, dict[str, Value]] = {
+    "gcp:container/cluster:Cluster": {
+        "controlPlaneEndpointsConfig": {
+            "dnsEndpointConfig": {"allowExternalTraffic": True, "endpoint": "gke-0123.us-central1.gke.goog"},
+            "ipEndpointsConfig": {"enabled": False},
+        },
+        "masterAuth": {"clusterCaCertificate": "Q0E="},
+    }
+}
+
 
 def exported(stack: str, **edits: Any) -> dict[str, Any]:
     """Return the state of a stack or preset; ``edits`` replace parts of the document's ``deployment``."""
@@ -29,7 +39,7 @@ def exported(stack: str, **edits: Any) -> dict[str, Any]:
             "custom": resource.custom,
             "id": f"{resource.name}-id",
             "inputs": {"__defaults": [], **_plain(dict(resource.inputs))},
-            "outputs": _plain({**resource.inputs, "email": f"{resource.name}@example.com"}),
+            "outputs": _plain(_outputs(resource)),
             "protect": bool(resource.protect),
         }
         for resource in graph.resources
@@ -39,7 +49,16 @@ def exported(stack: str, **edits: Any) -> dict[str, Any]:
 
 
 def _applied(resource: Resource) -> tuple[str, dict[str, Value]] | None:
-    return f"{resource.name}-id", {**resource.inputs, "email": f"{resource.name}@example.com"}
+    return f"{resource.name}-id", _outputs(resource)
+
+
+def _outputs(resource: Resource) -> dict[str, Value]:
+    """What was asked for, and what a cloud fills in: beside it, and within blocks that were asked for."""
+    return {
+        **resource.inputs,
+        "email": f"{resource.name}@example.com",
+        **FILLED_IN.get(resource.type, {}),
+    }
 
 
 def _plain(value: Value) -> Any:
