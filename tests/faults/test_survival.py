@@ -46,6 +46,8 @@ def test_a_killed_create_is_answered_409_until_it_is_recovered(stack: Stack) -> 
     killed = kill_in(stack, Kill(1, Work.CREATE, Victim.ENGINE, 0.0, lands=True), 0, *UP)
     assert killed is not None
     assert killed.operation.urn in killed.pending
+    assert "currently locked" in stack.pulumi(*UP).output
+    assert stack.pulumi("cancel", "--yes").code == 0
     again = stack.pulumi(*UP)
     assert again.code != 0
     assert "Error 409" in again.output
