@@ -164,7 +164,7 @@ def _open(home: Home, time_scale: float) -> Record:
             f"known; `beamline sandbox down {home.name} --force` removes the sandbox"
         )
     if home.folder.exists():
-        _remove(home)
+        _start_afresh(home)
     return Record(home.name, time_scale)
 
 
@@ -257,11 +257,28 @@ def _destroy(home: Home, record: Record, report: Report) -> tuple[int, bool]:
 
 
 def _remove(home: Home) -> None:
+    _end_servers(home)
+    shutil.rmtree(home.folder)
+
+
+def _start_afresh(home: Home) -> None:
+    """Remove what a half-made sandbox left, but not what somebody told the simulated cloud: ``cloud/*.yaml``."""
+    _end_servers(home)
+    cloud = home.folder / "cloud"
+    left = [path for path in home.folder.iterdir() if path != cloud]
+    made = [path for path in cloud.iterdir() if path.suffix != ".yaml"] if cloud.is_dir() else []
+    for path in [*left, *made]:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _end_servers(home: Home) -> None:
     stubborn = control_plane.stop_all(home)
     if stubborn:
         pids = ", ".join(str(started.pid) for started in stubborn)
         raise EnvironmentProblem(f"these processes of sandbox {home.name} would not end: {pids}; end them, then repeat")
-    shutil.rmtree(home.folder)
 
 
 def _end_strays(home: Home, record: Record | None) -> None:
