@@ -10,17 +10,13 @@ from typing import Any, NoReturn
 from guard.comparing import UNKNOWN
 from guard.verdicts import Recorded
 from stacks.problems import Problem, ProblemsFound
+from stacks.pulumi_state import SECRET, SIGNATURE, STATE_VERSIONS, UNKNOWN_TEXT
 
 __all__ = ["PROVIDER", "Deployment", "read_state"]
 
 PROVIDER = "pulumi:providers:"
 """How the types of providers begin: resources to the engine, nothing to a cloud."""
 
-_VERSIONS = (3, 4)
-"""Versions of the format whose resources look the same; 4 adds features that say so by name."""
-_SIGNATURE = "4dabf18193072939515e22adb298388d"
-_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - Pulumi's mark of a secret, not one
-_UNKNOWN_TEXT = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 _URN_PARTS = 4
 _DEEPEST = 64
 """Levels of a property; no schema of a provider comes near."""
@@ -46,7 +42,7 @@ def read_state(text: str, where: str) -> Deployment:
         _refuse(where, "the file is empty" if not text.strip() else "this is not JSON")
     if not isinstance(data, dict) or not isinstance(data.get("deployment"), dict):
         _refuse(where, "this is JSON, and not a stack's state: it has no deployment")
-    if data.get("version") not in _VERSIONS:
+    if data.get("version") not in STATE_VERSIONS:
         _refuse(where, "the state is of a version that is not known here", data.get("version"))
     deployment = data["deployment"]
     listed = deployment.get("resources") or []
@@ -103,14 +99,14 @@ def _depth(value: Any) -> int:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        if value.get(_SIGNATURE) == _SECRET:
+        if value.get(SIGNATURE) == SECRET:
             return UNKNOWN
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    return UNKNOWN if value == _UNKNOWN_TEXT else value
+    return UNKNOWN if value == UNKNOWN_TEXT else value
 
 
 def _refuse(where: str, why: str, value: object = None) -> NoReturn:
@@ -121,7 +117,7 @@ def _refuse(where: str, why: str, value: object = None) -> NoReturn:
                 path="--against",
                 value=value,
                 why=why,
-                allowed="what pulumi stack export writes: version " + " or ".join(map(str, _VERSIONS)),
+                allowed="what pulumi stack export writes: version " + " or ".join(map(str, STATE_VERSIONS)),
                 remedy=f"{_EXPORT}; of a sandbox: beamline sandbox shell STACK -- {_EXPORT}",
                 where=where,
                 source="Pulumi docs, pulumi stack export",

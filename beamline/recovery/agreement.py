@@ -7,13 +7,9 @@ from enum import Enum, auto
 from typing import Any
 
 from beamline.recovery.state import is_secret
+from stacks.pulumi_state import SIGNATURE, UNKNOWN_TEXT
 
 __all__ = ["Agreement", "agreement"]
-
-_MARK = "4dabf18193072939515e22adb298388d"
-"""Key of what the engine writes in place of a value: a secret, a file, a reference."""
-_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""How the engine writes a value, or the part of one, that is known only once something else has been applied."""
 
 
 class Agreement(Enum):
@@ -42,10 +38,10 @@ def agreement(asked: Any, found: Any) -> Agreement:
 
 def _says_nothing(value: Any) -> bool:
     if isinstance(value, Mapping):
-        return _MARK in value
+        return SIGNATURE in value
     if isinstance(value, list):
         return False
-    return value is None or is_secret(value) or (isinstance(value, str) and _UNKNOWN in value)
+    return value is None or is_secret(value) or (isinstance(value, str) and UNKNOWN_TEXT in value)
 
 
 def _together(parts: Iterable[Agreement]) -> Agreement:

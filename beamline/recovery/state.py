@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from stacks.problems import Problem, ProblemsFound
+from stacks.pulumi_state import SIGNATURE, STATE_VERSIONS
 
 __all__ = ["Operation", "Resource", "State", "in_order", "is_secret", "read_state"]
 
 Resource = Mapping[str, Any]
 """One resource as the state writes it."""
 
-_VERSIONS = (3, 4)
-"""Of the exported document; 4 since Pulumi 3.186, older than 3 before Pulumi 1."""
-_SECRET_MARK = "4dabf18193072939515e22adb298388d"  # noqa: S105 - how Pulumi marks a secret, not one
 _HIDDEN = "[secret]"
 """What a preview shows of one."""
 
@@ -89,7 +87,7 @@ def read_state(text: str, stack: str, project: str) -> State:
         document = json.loads(text)
     except (ValueError, RecursionError):
         document = None
-    if not isinstance(document, dict) or document.get("version") not in _VERSIONS:
+    if not isinstance(document, dict) or document.get("version") not in STATE_VERSIONS:
         raise ProblemsFound([_unknown_format(document, stack)])
     if not isinstance(document.get("deployment"), dict):
         return State({**document, "deployment": {}})
@@ -127,7 +125,7 @@ def in_order(resources: list[Resource]) -> list[Resource]:
 def is_secret(value: Any) -> bool:
     """Tell whether there is a secret in a value, as a state or a preview writes it."""
     if isinstance(value, Mapping):
-        return _SECRET_MARK in value or any(is_secret(each) for each in value.values())
+        return SIGNATURE in value or any(is_secret(each) for each in value.values())
     if isinstance(value, list):
         return any(is_secret(each) for each in value)
     return bool(value == _HIDDEN)
@@ -151,7 +149,7 @@ def _unknown_format(document: Any, stack: str) -> Problem:
         why="the exported state has no format that is known here"
         if found is None
         else f"the exported state has format {found}",
-        allowed=f"formats {', '.join(map(str, _VERSIONS))}",
+        allowed=f"formats {', '.join(map(str, STATE_VERSIONS))}",
         remedy="export it with the Pulumi that wrote it, or update Pulumi; nothing was changed",
         source="pulumi stack export",
     )
