@@ -181,7 +181,7 @@ def accelerator_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -
         "accelerator_type": row.gpu.accelerator_type,
         "accelerators_per_node": row.gpu.count,
         "taints": row.gke.taints,
-        "labels": row.fabric.node_labels,
+        "labels": row.fabric.node_labels if spec.rows.network_profile else {},
         "shielded_nodes": row.gke.shielded_nodes,
         "gvnic": row.network.gvnic,
         "hugepages_2mi": transport.hugepages_2mi_per_node if transport else 0,
@@ -206,8 +206,8 @@ def accelerator_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -
         args["flex_start"] = {"max_run_duration_s": pool.provisioning.max_run_duration_s}
     if spec.settings.reservation:
         args["reservation"] = spec.settings.reservation
-    if row.fabric.network_profile:
-        args["accelerator_network_profile"] = row.fabric.network_profile
+    if spec.rows.network_profile:
+        args["accelerator_network_profile"] = spec.rows.network_profile
     if row.fabric.placement:
         placed = row.fabric.placement
         args["workload_policy"] = {"type": placed.type, "accelerator_topology": placed.accelerator_topology}

@@ -14,13 +14,12 @@ _POOL = "cloud.google.com/gke-nodepool"
 
 def accelerator_labels(spec: StackSpec) -> dict[str, str]:
     """Labels GKE gives the accelerator nodes; with those of the accelerator network, where the transport needs it."""
-    hardware, transport = spec.rows.hardware, spec.rows.transport
-    claims = transport is not None and (transport.compute_domain or transport.rdma_device_class is not None)
+    hardware = spec.rows.hardware
     return {
         "cloud.google.com/gke-accelerator": hardware.gpu.accelerator_type,
         "node.kubernetes.io/instance-type": hardware.machine_type,
         _POOL: spec.accelerator_pool_name,
-        **(hardware.fabric.profile_labels if claims else {}),
+        **(hardware.fabric.profile_labels if spec.rows.claims_network else {}),
     }
 
 

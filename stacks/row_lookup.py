@@ -47,6 +47,21 @@ class Rows:
     engine_image: EngineImage
     engine_user: ContainerUser
 
+    @property
+    def claims_network(self) -> bool:
+        """Whether pods ask for what only the accelerator network has."""
+        transport = self.transport
+        return transport is not None and (transport.compute_domain or transport.rdma_device_class is not None)
+
+    @property
+    def network_profile(self) -> str | None:
+        """Networks that GKE makes between the accelerators; None where nothing of the stack would use them.
+
+        Machines that share NVLink between nodes are documented with these networks alone, whatever pods ask for.
+        """
+        fabric = self.hardware.fabric
+        return fabric.network_profile if self.claims_network or fabric.nvlink_domain_nodes > 1 else None
+
 
 def look_up(preset: Preset, catalog: Catalog, problems: list[Problem]) -> Rows | None:
     """Return all rows, or None after adding a problem for each name that has none."""

@@ -255,12 +255,13 @@ def network_profile_version(c: Candidate) -> Iterator[Problem]:
     fabric = row.fabric
     if any(_version_problems(version, row.gke, row.machine_type)):
         return  # too old for the machines, which has been said
-    if fabric.network_profile_from and older(version, fabric.network_profile_from):
+    profile = c.rows.network_profile
+    if profile and fabric.network_profile_from and older(version, fabric.network_profile_from):
         yield Problem(
             rule="network-profile-version",
             path="cluster.version",
             value=version,
-            why=f"the accelerator networks of {row.machine_type} (profile {fabric.network_profile}) are "
+            why=f"the accelerator networks of {row.machine_type} (profile {profile}) are "
             "made by managed DRANET, which older GKE has not",
             allowed=f">= {fabric.network_profile_from}",
             remedy="raise cluster.version",

@@ -90,7 +90,7 @@ def _resource_needs(target: Target, applied: Applied) -> list[Need]:
     table = quota_rows()
     counts = Counter(resource.type for resource in target.resources()) if not applied.cluster else Counter[str]()
     found = [Need(kind.rpartition(":")[2], counts[kind], row, "network.kind") for kind, row in table.resources.items()]
-    if target.spec.rows.hardware.fabric.network_profile and not applied.accelerator_nodes:
+    if target.spec.rows.network_profile and not applied.accelerator_nodes:
         networks = table.resources["gcp:compute/network:Network"]
         found.append(Need("networks GKE makes for the accelerators", table.profile_networks, networks, "network.kind"))
     return found
