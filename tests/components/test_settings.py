@@ -49,6 +49,26 @@ CAPACITY: dict[str, tuple[dict[str, Any], bool | None, dict[str, Any] | None]] =
 }
 
 
+def test_networks_that_no_pod_uses_are_not_made() -> None:
+    """A3 Ultra has them, and eight replicas of one GPU reach each other by none: neither profile, label nor right."""
+    overrides = {
+        "accelerator_pool": {"machine_type": "a3-ultragpu-8g", "provisioning": {"kind": "reservation"}},
+        "serving": {"shape": {"replicas": 8}},
+    }
+    accepted = [
+        "engine:vllm",
+        "precision:bf16",
+        "parallelism:tp1",
+        "router:llm-d",
+        "gateway:gke-l7-rilb",
+        "replicas:many",
+    ]
+    graph = plan("small-l4", overrides=overrides, accept_unverified=accepted, reservation="beam-2026")
+    assert named(graph, f"{STACK}-accelerator-pool").inputs["networkConfig"] == {"enablePrivateNodes": True}
+    assert "labels" not in node_config(graph)
+    assert "roles/compute.networkAdmin" not in [grant.get("role") for _, grant in grants(graph)]
+
+
 def test_flex_start_is_a_pool_from_none() -> None:
     """What GKE insists on: no fixed size, no repair, no reservation; a day is a day."""
     overrides = {
