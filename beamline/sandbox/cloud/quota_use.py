@@ -78,14 +78,15 @@ def check_quotas(
 
 def _insufficient(short: list[tuple[Quota, float, float]], project: str) -> CloudError:
     texts = [
-        f'nsufficient {"regional" if quota.region else "project"} quota to satisfy request: resource "{quota.metric}": '
-        f"request requires '{amount:.1f}' and is short '{amount - free:.1f}'. project has a quota of "
-        f"'{quota.limit:.1f}' with '{free:.1f}' available. View and manage quotas at "
+        f"Insufficient {'regional' if quota.region else 'project'} quota to satisfy request: "
+        f"resource \"{quota.metric}\": request requires '{amount:.1f}' and is short '{amount - free:.1f}'. "
+        f"project has a quota of '{quota.limit:.1f}' with '{free:.1f}' available. View and manage quotas at "
         f"https://console.cloud.google.com/iam-admin/quotas?usage=USED&project={project}."
         + (f" ({metrics()[quota.metric].dimension}: {quota.family})" if quota.family else "")
         for quota, amount, free in short
     ]
-    said = f"I{texts[0]}" if len(texts) == 1 else "".join(f"\n\t({n}) i{text}" for n, text in enumerate(texts, 1))
+    listed = (f"\n\t({number}) {text[0].lower()}{text[1:]}" for number, text in enumerate(texts, 1))
+    said = texts[0] if len(texts) == 1 else "".join(listed)
     return CloudError(f"googleapi: Error 403: {said}, forbidden")
 
 
