@@ -17,6 +17,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from stacks.cloud import SANDBOX_PROJECT
 
 __all__ = [
+    "ApiVersion",
     "BucketName",
     "CertificateName",
     "Cidr",
@@ -315,6 +316,13 @@ Topology = Annotated[
 LabelKey = Annotated[str, Form(r"([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", "a label's key")]
 LabelValue = Annotated[str, Form(r"([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?", "a label's value")]
 EnvironmentName = Annotated[str, Form(r"[A-Z_][A-Z0-9_]*", "the name of an environment variable, in capitals")]
+ApiVersion = Annotated[
+    str,
+    Form(
+        r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?/v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?",
+        "group and version of a Kubernetes API, such as example.com/v1beta1",
+    ),
+]
 ColumnPath = Annotated[str, Form(r"[a-z0-9_]+(\.[a-z0-9_]+)?", "a group of a hardware row, or group.column")]
 HelmValue = Annotated[
     str, Form(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", "a path into a chart's values, such as image.repository")

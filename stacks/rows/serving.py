@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from stacks.forms import ComputeCapability, EnvironmentName, GkeVersion, Text, Version
+from stacks.forms import ApiVersion, ComputeCapability, EnvironmentName, GkeVersion, Text, Version
 from stacks.rows.base import ChartRow, ContainerUser, EngineImage, ImageRow, NotNegative, Positive, Sourced, Strict
 from stacks.rows.models import EngineKind
 
@@ -106,8 +106,8 @@ class LlmdRelease(Sourced):
     )
     router_image: ImageRow
     user: ContainerUser
-    config_api_version: Text
-    inference_pool_api_version: Text
+    config_api_version: ApiVersion
+    inference_pool_api_version: ApiVersion
     gke_installs_inference_pool_from: GkeVersion
     ports: RouterPorts
     sizing: RouterSizing
@@ -141,7 +141,7 @@ class DynamoRelease(Sourced):
     kind: Literal["dynamo"]
     version: Version
     platform: ChartRow
-    api_version: Text = Field(description="apiVersion of DynamoGraphDeployment.")
+    api_version: ApiVersion = Field(description="apiVersion of DynamoGraphDeployment.")
     runtimes: Annotated[dict[EngineKind, DynamoRuntime], Field(min_length=1)]
     user: ContainerUser
     ports: DynamoPorts

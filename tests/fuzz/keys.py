@@ -116,6 +116,11 @@ def fitting(schema: Schema, *, whole: bool = False) -> st.SearchStrategy[Any]:
     return _VALUES[one["type"]](one)
 
 
+def _list(schema: Schema) -> st.SearchStrategy[list[Any]]:
+    low = schema.get("minItems", 0)
+    return st.lists(fitting(schema["items"], whole=True), min_size=low, max_size=min(schema.get("maxItems", 3), low + 2))
+
+
 def least(schema: Schema) -> Any:
     """Return the smallest value that ``schema`` accepts: required keys only, first choices, lowest numbers."""
     one = _choices(schema)[0]
@@ -128,7 +133,7 @@ def least(schema: Schema) -> Any:
 
 def _section(schema: Schema, *, whole: bool) -> st.SearchStrategy[Any]:
     fields = {key: fitting(field, whole=whole) for key, field in schema.get("properties", {}).items()}
-    needed = {key: fields.pop(key) for key in (schema["required"] if whole else ["kind"]) if key in fields}
+    needed = {key: fields.pop(key) for key in (schema.get("required", []) if whole else ["kind"]) if key in fields}
     return st.fixed_dictionaries(needed, optional=fields)
 
 
@@ -160,6 +165,7 @@ _VALUES: Mapping[str, Any] = {
     "string": _text,
     "boolean": lambda _: st.booleans(),
     "null": lambda _: st.none(),
+    "array": _list,
 }
 _LEAST: Mapping[str, Any] = {
     "integer": _lowest,
@@ -167,4 +173,5 @@ _LEAST: Mapping[str, Any] = {
     "string": lambda schema: _usual(schema)[0] if "pattern" in schema else "x",
     "boolean": lambda _: False,
     "null": lambda _: None,
+    "array": lambda schema: [least(schema["items"])] * schema.get("minItems", 0),
 }

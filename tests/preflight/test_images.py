@@ -89,8 +89,8 @@ def test_an_image_without_the_processor_is_told(registry: FakeRegistry) -> None:
     [
         (("PATH=/bin", "CUDA_VERSION=13.0.1"), ("ok", "CUDA 13.0.1")),
         (
-            ("CUDA_VERSION=12.9.1",),
-            ("image-cuda-too-old", "it is built with CUDA 12.9.1, which has no kernels for these GPUs"),
+            ("CUDA_VERSION=12.8.1",),
+            ("image-cuda-too-old", "it is built with CUDA 12.8.1, which has no kernels for these GPUs"),
         ),
         ((), ("could not look", "the image does not tell its CUDA")),
     ],

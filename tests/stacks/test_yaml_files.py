@@ -41,14 +41,14 @@ BROKEN = {
     ),
     "half-a-character": (
         'a: "\\ud800"',
-        "this is not valid YAML: line 1, column 4: an escape is half of a character",
+        "this is not valid YAML: line 1, column 7: found invalid Unicode character escape code",
     ),
-    "two-colons": ("a: b: c", "this is not valid YAML: line 1, column 5: mapping values are not allowed here"),
+    "two-colons": ("a: b: c", "this is not valid YAML: line 1, column 5: mapping values are not allowed in this context"),
     "two-documents": ("a: 1\n---\nb: 2", "this is not valid YAML: line 2, column 1: but found another document"),
     "nul": (
         "a: \x00",
         (
-            'this is not valid YAML: unacceptable character #x0000: special characters are not allowed in "<unicode '
+            'this is not valid YAML: unacceptable character #x0000: control characters are not allowed in "<unicode '
             'string>", position 3'
         ),
     ),
