@@ -15,7 +15,9 @@ _FOLDER = Path(__file__).parent / "crds"
 
 def definitions() -> tuple[KubernetesObject, ...]:
     """Every CustomResourceDefinition of ``manifests/crds``, in order of file name."""
-    bodies = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(_FOLDER.glob("*.yaml"))]
+    bodies = [
+        yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader) for path in sorted(_FOLDER.glob("*.yaml"))
+    ]
     return tuple(
         KubernetesObject(area="serving", name=f"crd-{body['spec']['names']['plural']}", body=body) for body in bodies
     )

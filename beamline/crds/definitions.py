@@ -46,7 +46,7 @@ class Definition:
 
 def _read(folder: Path) -> Iterator[Definition]:
     for path in sorted(folder.glob("*.yaml")):
-        manifest = _with_fragments(yaml.safe_load(path.read_text()))
+        manifest = _with_fragments(yaml.load(path.read_text(), Loader=yaml.CSafeLoader))
         spec = manifest["spec"]
         yield Definition(
             name=manifest["metadata"]["name"],
@@ -70,7 +70,7 @@ def _with_fragments(value: Any) -> Any:
     own = {key: _with_fragments(inner) for key, inner in value.items() if key != _FRAGMENT}
     if _FRAGMENT not in value:
         return own
-    return {**yaml.safe_load((_HERE / "fragments" / f"{value[_FRAGMENT]}.yaml").read_text()), **own}
+    return {**yaml.load((_HERE / "fragments" / f"{value[_FRAGMENT]}.yaml").read_text(), yaml.CSafeLoader), **own}
 
 
 @cache

@@ -25,6 +25,8 @@ _USUAL = ("10.64.0.0/20", "10.128.0.0/14", "1.35.9-gke.1100000", "acme", "acme/w
 """Texts that make sense wherever their form is right; those drawn from a pattern alone mostly do not."""
 _FEW = 64
 """How far above its minimum a number is drawn; its maximum is drawn as well."""
+_MOST_ITEMS = 2
+"""How many items more than a list needs."""
 
 
 def _followed(schema: Schema) -> Schema:
@@ -118,7 +120,8 @@ def fitting(schema: Schema, *, whole: bool = False) -> st.SearchStrategy[Any]:
 
 def _list(schema: Schema) -> st.SearchStrategy[list[Any]]:
     low = schema.get("minItems", 0)
-    return st.lists(fitting(schema["items"], whole=True), min_size=low, max_size=min(schema.get("maxItems", 3), low + 2))
+    high = min(schema.get("maxItems", _MOST_ITEMS), low + _MOST_ITEMS)
+    return st.lists(fitting(schema["items"], whole=True), min_size=low, max_size=high)
 
 
 def least(schema: Schema) -> Any:

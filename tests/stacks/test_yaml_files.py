@@ -43,7 +43,10 @@ BROKEN = {
         'a: "\\ud800"',
         "this is not valid YAML: line 1, column 7: found invalid Unicode character escape code",
     ),
-    "two-colons": ("a: b: c", "this is not valid YAML: line 1, column 5: mapping values are not allowed in this context"),
+    "two-colons": (
+        "a: b: c",
+        "this is not valid YAML: line 1, column 5: mapping values are not allowed in this context",
+    ),
     "two-documents": ("a: 1\n---\nb: 2", "this is not valid YAML: line 2, column 1: but found another document"),
     "nul": (
         "a: \x00",

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from beamline.sandbox.cloud.errors import CloudError
 from beamline.sandbox.cloud.inventory import Inventory, read_inventory
 from beamline.sandbox.cloud.simulation import Simulation
+from beamline.sandbox.cloud.tables import table
 
 __all__ = ["api_of", "check_access", "grants", "permission_of", "roles_of"]
 
@@ -32,7 +30,7 @@ class _Rules:
 
 @cache
 def _rules() -> _Rules:
-    raw: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "access.yaml").read_text(encoding="utf-8"))
+    raw: dict[str, Any] = table("access.yaml")
     roles = {role: tuple(patterns) for role, patterns in raw["roles"].items()}
     return _Rules(raw["apis"], raw["types"], raw["permission_words"], roles)
 

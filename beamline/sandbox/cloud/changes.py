@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import yaml
+from beamline.sandbox.cloud.tables import table
 
 __all__ = ["Changes", "changes", "defaults_of"]
 
@@ -35,7 +34,7 @@ class _Rules:
 
 @cache
 def _rules(kind: str) -> _Rules:
-    row = yaml.safe_load((Path(__file__).parent / "properties.yaml").read_text())[kind]
+    row = table("properties.yaml")[kind]
     return _Rules(tuple(row["replace"]), row.get("defaults", {}), tuple(row.get("unordered", [])))
 
 

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-import yaml
+from beamline.sandbox.cloud.tables import table
 
 __all__ = ["FaultKind", "fault_kinds"]
 
@@ -25,7 +24,7 @@ class FaultKind:
 @cache
 def fault_kinds() -> dict[str, FaultKind]:
     """Return every fault by name."""
-    raw = yaml.safe_load((Path(__file__).parent / "fault_kinds.yaml").read_text(encoding="utf-8"))["faults"]
+    raw = table("fault_kinds.yaml")["faults"]
     return {
         name: FaultKind(
             name=name,

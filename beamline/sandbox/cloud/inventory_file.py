@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from beamline.sandbox.cloud.machines import machine, region_of
 from beamline.sandbox.cloud.quota_metrics import metrics
 from beamline.sandbox.cloud.reservations import reservation_parts, reservation_problem
 from beamline.sandbox.cloud.strict_yaml import Column, StrictFile
+from beamline.sandbox.cloud.tables import table
 from beamline.sandbox.cloud.versions import GkeVersion
 
 __all__ = ["merged_project"]
@@ -65,7 +64,7 @@ def merged_project(path: Path | None) -> dict[str, Any]:
 
     Services, principals, limits and channels that the file does not name keep their defaults.
     """
-    raw: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "project.yaml").read_text(encoding="utf-8"))
+    raw: dict[str, Any] = table("project.yaml")
     own = _checked(path) if path else {}
     for key in ("apis", "roles"):
         raw[key] |= own.pop(key, {})

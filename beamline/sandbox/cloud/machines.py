@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from beamline.sandbox.cloud.tables import table
 from beamline.sandbox.cloud.versions import GkeVersion
 
 __all__ = [
@@ -122,7 +123,7 @@ def _data() -> tuple[dict[str, Family], dict[str, Machine]]:
     families: dict[str, Family] = {}
     machines: dict[str, Machine] = {}
     for path in _tables:
-        raw = yaml.safe_load(path.read_text())
+        raw = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
         _take(families, {name: _family(name, row) for name, row in raw["families"].items()})
         _take(machines, _machines(raw["machines"], families))
     return families, machines
@@ -168,7 +169,7 @@ def _family(name: str, row: dict[str, Any]) -> Family:
 
 @cache
 def _regions() -> dict[str, list[str]]:
-    regions: dict[str, list[str]] = yaml.safe_load((_HERE / "regions.yaml").read_text())
+    regions: dict[str, list[str]] = table("regions.yaml")
     return regions
 
 

@@ -6,9 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from beamline.crds import all_definitions
+from beamline.sandbox.cloud.tables import table
 from beamline.sandbox.cloud.versions import GkeVersion
 
 __all__ = ["Owned", "installed_objects", "ownership"]
@@ -31,7 +30,7 @@ class Owned:
 @cache
 def ownership() -> tuple[Owned, ...]:
     """Return the whole table."""
-    return tuple(Owned(**row) for row in yaml.safe_load((_HERE / "ownership.yaml").read_text()))
+    return tuple(Owned(**row) for row in table("ownership.yaml"))
 
 
 def installed_objects(cluster: Mapping[str, Any], version: GkeVersion) -> list[dict[str, Any]]:
@@ -64,5 +63,5 @@ def _settings(cluster: Mapping[str, Any]) -> set[str]:
 @cache
 def _manifests() -> dict[tuple[str, str], dict[str, Any]]:
     definitions = [definition.manifest for definition in all_definitions()]
-    others = yaml.safe_load((_HERE / "gke_objects.yaml").read_text())
+    others = table("gke_objects.yaml")
     return {(manifest["kind"], manifest["metadata"]["name"]): manifest for manifest in [*definitions, *others]}

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import yaml
+from beamline.sandbox.cloud.tables import table
 
 __all__ = ["Metric", "metrics"]
 
@@ -36,7 +35,7 @@ class Metric:
 @cache
 def metrics() -> dict[str, Metric]:
     """Return every metric by name."""
-    raw = yaml.safe_load((Path(__file__).parent / "quotas.yaml").read_text(encoding="utf-8"))["metrics"]
+    raw = table("quotas.yaml")["metrics"]
     return {name: Metric(name=name, **_fields(row)) for name, row in raw.items()}
 
 
