@@ -12,6 +12,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 import requests
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
 
 from beamline.sandbox.home import Home, Record
 from stacks.problems import EnvironmentProblem
@@ -22,6 +24,16 @@ Object = dict[str, Any]
 """One Kubernetes object as the API returns it."""
 
 _TIMEOUT_S = 30
+_BUSY = Retry(
+    5,
+    connect=0,
+    read=0,
+    status_forcelist=(requests.codes.too_many_requests, requests.codes.service_unavailable),
+    allowed_methods=None,
+    backoff_factor=0.2,
+    raise_on_status=False,
+)
+"""While the server takes up or lays down a kind it has work refused and asked for again (Retry-After)."""
 
 
 class NotFoundError(LookupError):
@@ -43,6 +55,7 @@ class KubernetesApi:
         self._base = f"https://{record.kubernetes['endpoint']}"
         self._session = requests.Session()
         self._session.trust_env = False  # a proxy for the outside world must not see loopback traffic
+        self._session.mount("https://", HTTPAdapter(max_retries=_BUSY))
         self._session.verify = str(home.ca_file)
         token = home.admin_token_file.read_text(encoding="utf-8").strip()
         self._session.headers["Authorization"] = f"Bearer {token}"
