@@ -17,9 +17,8 @@ Decisions, and why:
   container images, which GKE attaches to nodes that have it alone.
 - Machines that share an NVLink domain are placed by a workload policy, which belongs to the pool: it cannot change in
   place, and neither can its place. GKE wants ``COMPACT`` beside it.
-- With an accelerator network profile GKE makes the networks between the nodes itself. It acts as the project's GKE
-  service agent, which lacks the right to; the pool gives it. The grant is the project's: a second stack with such a
-  pool shares it, and loses it when this one is destroyed, until it is applied again after a refresh.
+- With an accelerator network profile GKE makes the networks between the nodes itself, if it may:
+  ``components.accelerator_networks`` gives it the right, and comes first.
 - Labels and huge pages are asked for when the pool is created, because node agents and drivers look for them at boot.
 
 GPUs: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus
@@ -32,15 +31,13 @@ Workload policies: https://cloud.google.com/compute/docs/instance-groups/create-
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
-from pulumi_gcp import compute, container, organizations, projects
+from pulumi_gcp import compute, container
 
 from components.node_config import node_config, taints
 
 __all__ = ["AcceleratorNodePool", "AcceleratorNodePoolArgs", "FlexStart", "WorkloadPolicy"]
 
 
-_SERVICE_AGENT = "serviceAccount:service-{number}@container-engine-robot.iam.gserviceaccount.com"
-"""GKE's own identity in a project, by the project's number."""
 _LOCAL_SSD = {"ephemeral": "ephemeral_storage_local_ssd_config", "raw_block": "local_nvme_ssd_block_config"}
 _NO_RESERVATION = {"consume_reservation_type": "NO_RESERVATION"}
 
@@ -65,7 +62,9 @@ class AcceleratorNodePoolArgs(TypedDict):
     """Nodes of one accelerator machine type."""
 
     prefix: str
-    """Start of the pool's name."""
+    """Start of the pool's name in the cloud."""
+    pool: str
+    """The rest of it: prefix-pool is the name, at most 40 characters."""
     project: str
     """Google Cloud project id."""
     region: str
@@ -141,7 +140,7 @@ class AcceleratorNodePool(pulumi.ComponentResource):
         budget_s = args["node_budget_s"]
         pool = container.NodePool(
             f"{name}-pool",
-            name=f"{args['prefix']}-accelerator",
+            name=f"{args['prefix']}-{args['pool']}",
             project=args["project"],
             location=args["region"],
             node_locations=[args["zone"]],
@@ -166,7 +165,6 @@ class AcceleratorNodePool(pulumi.ComponentResource):
             },
             opts=pulumi.ResourceOptions(
                 parent=self,
-                depends_on=self._network_rights(name, args),
                 protect=args["protected"] or None,
                 delete_before_replace=True,  # there is no capacity for both
                 ignore_changes=["initialNodeCount", "nodeConfig.resourceLabels"],  # GKE fills them in
@@ -186,31 +184,13 @@ class AcceleratorNodePool(pulumi.ComponentResource):
             return None
         policy = compute.ResourcePolicy(
             f"{name}-placement",
-            name=f"{args['prefix']}-accelerator",
+            name=f"{args['prefix']}-{args['pool']}",
             project=args["project"],
             region=args["region"],
             workload_policy={"type": wanted["type"], "accelerator_topology": wanted["accelerator_topology"]},
             opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),  # the name can be taken only once
         )
         return {"type": "COMPACT", "policy_name": policy.name}
-
-    def _network_rights(self, name: str, args: AcceleratorNodePoolArgs) -> list[pulumi.Resource]:
-        """Let GKE make the networks. Its service agent exists once the project has a cluster, so that comes first."""
-        if not args.get("accelerator_network_profile"):
-            return []
-        project = pulumi.Output.from_input(args["cluster"]).apply(lambda _: args["project"])
-        number = organizations.get_project_output(
-            project_id=project, opts=pulumi.InvokeOutputOptions(parent=self)
-        ).number
-        return [
-            projects.IAMMember(
-                f"{name}-network-rights",
-                project=args["project"],
-                role="roles/compute.networkAdmin",
-                member=pulumi.Output.format(_SERVICE_AGENT, number=number),
-                opts=pulumi.ResourceOptions(parent=self),
-            )
-        ]
 
 
 def _size(args: AcceleratorNodePoolArgs) -> dict[str, Any]:

@@ -1,13 +1,13 @@
 """One serving stack, composed forward only.
 
-``Network -> Cluster -> SystemNodePool -> AcceleratorNodePool -> Fabric -> Weights -> serving -> Gateway ->
+``Network -> Cluster -> SystemNodePool -> AcceleratorNodePools -> Fabric -> Weights -> serving -> Gateway ->
 Monitoring``: each part knows what stands before it and nothing of what comes after, so the stack is created in this
 order and destroyed in the reverse. What is asked of the parts is in ``components.stack_args``; how they do it is in
 their own files. Cluster and network may be there already: a component of another type then looks them up, with the
 same outputs.
 
 Two edges are worth a word. GKE runs one operation of a cluster at a time, so the pools come one after the other. The
-Kubernetes provider depends on both pools, and with it every object: none is applied before there are nodes, and on the
+Kubernetes provider depends on all pools, and with it every object: none is applied before there are nodes, and on the
 way down all are gone before the nodes are.
 """
 
@@ -21,6 +21,7 @@ import pulumi_gcp
 import pulumi_kubernetes
 from pulumi_kubernetes import core
 
+from components.accelerator_networks import AcceleratorNetworkRights, AcceleratorNetworkRightsArgs
 from components.accelerator_node_pool import AcceleratorNodePool
 from components.cluster import Cluster
 from components.connection import connection, endpoint
@@ -122,10 +123,20 @@ class InferenceStack(pulumi.ComponentResource):
         system_pool = SystemNodePool(
             f"{self._name}-system", system_pool_args(self._spec, cluster), self._at_google([cluster])
         )
-        accelerator_pool = AcceleratorNodePool(
-            f"{self._name}-accelerator", accelerator_pool_args(self._spec, cluster), self._at_google([system_pool])
-        )
-        return [system_pool, accelerator_pool]
+        pools: list[pulumi.Resource] = [system_pool]
+        rights = self._network_rights(cluster)
+        for pool in self._spec.pools:
+            args = accelerator_pool_args(self._spec, pool, cluster)
+            after = [pools[-1], *rights]
+            pools.append(AcceleratorNodePool(f"{self._name}-{pool.name}", args, self._at_google(after)))
+        return pools
+
+    def _network_rights(self, cluster: Cluster | ExistingCluster) -> list[pulumi.Resource]:
+        rows = self._spec.rows
+        if not any(rows.network_profile(row) for row in rows.pools.values()):
+            return []
+        args: AcceleratorNetworkRightsArgs = {"project": self._spec.settings.project, "cluster": cluster.name}
+        return [AcceleratorNetworkRights(f"{self._name}-accelerators", args, self._at_google([cluster]))]
 
     def _kubernetes(
         self, cluster: Cluster | ExistingCluster, pools: Sequence[pulumi.Resource]

@@ -19,6 +19,7 @@ from components.registry import artifact_registry
 from components.system_node_pool import SystemNodePoolArgs
 from manifests import HelmRelease, KubernetesObject, token_secrets
 from stacks import StackSpec
+from stacks.pools import Pool
 from stacks.spec import ExistingCluster as ExistingClusterPlan
 from stacks.spec import ExistingNetwork as ExistingNetworkPlan
 from stacks.spec import FlexStart, ManagedPrometheus, NewCluster, NewNetwork, Spot
@@ -79,7 +80,7 @@ def cluster_args(spec: StackSpec, plan: NewCluster, network: Network | ExistingN
         "binary_authorization": plan.binary_authorization,
         "mounts_secrets": bool(token_secrets(spec)),
         "shielded_nodes": spec.rows.hardware.gke.shielded_nodes,
-        "gpu_metrics": spec.rows.hardware.gke.managed_dcgm,
+        "gpu_metrics": all(row.gke.managed_dcgm for row in spec.rows.pools.values()),
         "managed_prometheus": isinstance(spec.preset.monitoring, ManagedPrometheus),
         "protected": spec.preset.production,
     }
@@ -166,11 +167,13 @@ def system_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -> Sys
     return args
 
 
-def accelerator_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -> AcceleratorNodePoolArgs:
-    """Arguments of the GPU pool; the transport decides about huge pages, the machine's row about everything else."""
-    pool, row, transport = spec.preset.accelerator_pool, spec.rows.hardware, spec.rows.transport
+def accelerator_pool_args(spec: StackSpec, wanted: Pool, cluster: Cluster | ExistingCluster) -> AcceleratorNodePoolArgs:
+    """Arguments of a GPU pool; the transport decides about huge pages, the machine's row about everything else."""
+    pool, row, transport = wanted.plan, wanted.row, spec.rows.transport
+    profile, reservation = spec.rows.network_profile(row), spec.reservation_of(wanted)
     args: AcceleratorNodePoolArgs = {
         "prefix": spec.prefix,
+        "pool": wanted.name,
         "project": spec.settings.project,
         "region": spec.settings.region,
         "zone": spec.settings.zone,
@@ -181,19 +184,19 @@ def accelerator_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -
         "accelerator_type": row.gpu.accelerator_type,
         "accelerators_per_node": row.gpu.count,
         "taints": row.gke.taints,
-        "labels": row.fabric.node_labels if spec.rows.network_profile else {},
+        "labels": row.fabric.node_labels if profile else {},
         "shielded_nodes": row.gke.shielded_nodes,
         "gvnic": row.network.gvnic,
-        "hugepages_2mi": transport.hugepages_2mi_per_node if transport else 0,
+        "hugepages_2mi": transport.hugepages_2mi_per_node if transport and spec.rows.runs_on(row) else 0,
         "nodes": pool.nodes,
         "boot_disk_type": row.gke.boot_disk_types[0],
         "boot_disk_gb": pool.boot_disk_gb,
-        "local_ssd_count": spec.derived.local_ssd_count,
+        "local_ssd_count": wanted.local_ssd_count,
         "local_ssd_mode": pool.local_ssd_mode,
         "max_pods_per_node": row.gke.max_pods_per_node,
         "spot": isinstance(pool.provisioning, Spot),
         "image_streaming": artifact_registry(spec.settings.mirror) is not None or pool.image_disk is not None,
-        "node_budget_s": spec.derived.node_budget_s,
+        "node_budget_s": wanted.node_budget_s,
         "auto_repair": pool.repaired,
         "protected": spec.preset.production,
     }
@@ -204,10 +207,10 @@ def accelerator_pool_args(spec: StackSpec, cluster: Cluster | ExistingCluster) -
         args["image_disk"] = pool.image_disk
     if isinstance(pool.provisioning, FlexStart):
         args["flex_start"] = {"max_run_duration_s": pool.provisioning.max_run_duration_s}
-    if spec.settings.reservation:
-        args["reservation"] = spec.settings.reservation
-    if spec.rows.network_profile:
-        args["accelerator_network_profile"] = spec.rows.network_profile
+    if reservation:
+        args["reservation"] = reservation
+    if profile:
+        args["accelerator_network_profile"] = profile
     if row.fabric.placement:
         placed = row.fabric.placement
         args["workload_policy"] = {"type": placed.type, "accelerator_topology": placed.accelerator_topology}

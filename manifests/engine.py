@@ -1,6 +1,7 @@
 """vLLM engines: a Deployment where a replica is one pod, a LeaderWorkerSet where it spans nodes.
 
-There are no spare GPUs, so a pod can only be replaced after the old one is gone: no surge, one replica at a time.
+There are no spare GPUs, so a pod can only be replaced after the old one is gone: no surge, one replica at a time. While
+a pool is drained there are: its pods stay until their successors on other pools are ready.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from manifests.fabric_claims import claim_objects
 from manifests.leader_worker_set import leader_worker_set
 from manifests.naming import ENGINE, metadata, selector
 from manifests.objects import KubernetesObject
+from manifests.rollout import one_at_a_time
 from stacks.resolve import StackSpec
 
 __all__ = ["engine"]
@@ -53,7 +55,7 @@ def _deployment(spec: StackSpec) -> KubernetesObject:
             "spec": {
                 "replicas": derived.replicas,
                 "progressDeadlineSeconds": derived.termination_grace_s + derived.workload_budget_s,
-                "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+                "strategy": {"type": "RollingUpdate", "rollingUpdate": one_at_a_time(spec)},
                 "selector": {"matchLabels": selector(spec, ENGINE)},
                 "template": _spread(spec, pod_template(spec)),
             },

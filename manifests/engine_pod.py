@@ -24,7 +24,7 @@ from manifests.engine_environment import engine_environment
 from manifests.fabric_claims import capabilities, container_claims, pod_affinity, pod_claims
 from manifests.kv_tier import has_local_ssd_tier, kv_tier_mount, kv_tier_volume
 from manifests.naming import ENGINE, ENGINE_WORKER, labels, selector
-from manifests.placement import accelerator_labels, accelerator_tolerations
+from manifests.placement import accelerator_tolerations, serving_nodes
 from manifests.pod_security import confined, runs_as
 from manifests.weight_volume import claim_name
 from stacks.resolve import StackSpec
@@ -32,6 +32,8 @@ from stacks.resolve import StackSpec
 __all__ = ["PORT_NAME", "engine_pod", "every_pod", "pod_template"]
 
 PORT_NAME = "http"
+_REVISION = ("leaderworkerset.sigs.k8s.io/template-revision-hash",)
+"""Set on all pods of a LeaderWorkerSet: those of one revision are kept together, so that the next can be elsewhere."""
 _PROBE_PERIOD_S = 10
 _READINESS_PERIOD_S = 5
 _FAILURES_BEFORE_RESTART = 6
@@ -49,13 +51,14 @@ def pod_template(spec: StackSpec, *, serves: bool = True) -> dict[str, Any]:
 
 def engine_pod(spec: StackSpec, *, serves: bool = True) -> dict[str, Any]:
     """Spec of one engine pod."""
-    claims, affinity = pod_claims(spec), pod_affinity(spec)
+    claims, nodes = pod_claims(spec), serving_nodes(spec)
+    affinity = {**nodes.get("affinity", {}), **pod_affinity(spec, keys=_REVISION)}
     return {
         "serviceAccountName": ENGINE,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         **({"terminationGracePeriodSeconds": spec.derived.termination_grace_s} if serves else {}),
-        "nodeSelector": accelerator_labels(spec),
+        **nodes,
         "tolerations": accelerator_tolerations(spec),
         **({"affinity": affinity} if affinity else {}),
         "securityContext": runs_as(spec.rows.engine_user.uid, capabilities(spec)),

@@ -24,7 +24,7 @@ from manifests.namespaces import DRA_DRIVER
 from manifests.naming import metadata
 from manifests.node_agent import node_agent
 from manifests.objects import HelmRelease, KubernetesObject
-from manifests.placement import accelerator_tolerations, system_labels, system_tolerations
+from manifests.placement import accelerator_tolerations, agent_pools, system_labels, system_tolerations
 from stacks.charts import ChartReference
 from stacks.resolve import StackSpec
 
@@ -64,7 +64,7 @@ def fabric_releases(spec: StackSpec) -> tuple[HelmRelease, ...]:
 
 
 def _quota(spec: StackSpec, chart: ChartReference) -> KubernetesObject:
-    pods = _PODS_PER_NODE * spec.preset.accelerator_pool.nodes + _CONTROLLERS
+    pods = _PODS_PER_NODE * sum(pool.plan.nodes for pool in agent_pools(spec)) + _CONTROLLERS
     scope = {"scopeName": "PriorityClass", "operator": "In", "values": _SYSTEM_PRIORITIES}
     quota = {
         "apiVersion": "v1",
@@ -78,11 +78,11 @@ def _quota(spec: StackSpec, chart: ChartReference) -> KubernetesObject:
 def _values(spec: StackSpec) -> dict[str, Any]:
     hardware = spec.rows.hardware
     nodes = {
-        "cloud.google.com/gke-accelerator": hardware.gpu.accelerator_type,
-        "kubernetes.io/arch": hardware.machine.arch,
-        "cloud.google.com/gke-nodepool": spec.accelerator_pool_name,
+        "cloud.google.com/gke-accelerator": [hardware.gpu.accelerator_type],
+        "kubernetes.io/arch": [hardware.machine.arch],
+        "cloud.google.com/gke-nodepool": [spec.pool_name(pool) for pool in agent_pools(spec)],
     }
-    expressions = [{"key": key, "operator": "In", "values": [value]} for key, value in nodes.items()]
+    expressions = [{"key": key, "operator": "In", "values": values} for key, values in nodes.items()]
     required = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
     return {
         "nvidiaDriverRoot": _DRIVER_ROOT,

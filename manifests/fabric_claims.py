@@ -9,7 +9,7 @@ Source: https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu ; GKE docs, man
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from manifests.naming import ENGINE, content_name, metadata, selector
@@ -138,18 +138,23 @@ def network_environment(spec: StackSpec) -> dict[str, str]:
     return found
 
 
-def pod_affinity(spec: StackSpec, pods: Mapping[str, str] | None = None) -> dict[str, Any] | None:
-    """Keep all engine pods in one NVLink domain; None where they share no memory over NVLink.
+def pod_affinity(spec: StackSpec, pods: Mapping[str, str] | None = None, *, keys: Sequence[str] = ()) -> dict[str, Any]:
+    """Keep all engine pods in one NVLink domain; nothing where they share no memory over NVLink.
 
-    ``pods`` are the labels that find them, where an operator writes its own over those of ``manifests.naming``.
+    ``pods`` are the labels that find them, where an operator writes its own over those of ``manifests.naming``; only
+    those are kept together whose labels of ``keys`` are the same.
     """
     transport, label = spec.rows.transport, spec.rows.hardware.fabric.domain_label
     if transport is None or not transport.compute_domain or label is None:
-        return None
+        return {}
     return {
         "podAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [
-                {"labelSelector": {"matchLabels": dict(pods or selector(spec, ENGINE))}, "topologyKey": label}
+                {
+                    "labelSelector": {"matchLabels": dict(pods or selector(spec, ENGINE))},
+                    "topologyKey": label,
+                    **({"matchLabelKeys": list(keys)} if keys else {}),
+                }
             ]
         }
     }

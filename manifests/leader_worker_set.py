@@ -6,7 +6,8 @@ ranks; the others start theirs without an API (``--headless``).
 - Ranks cannot join a running group, so a group whose pod restarts is made anew as a whole.
 - A pod takes all GPUs of its node, so no two share one; which nodes form a group does not matter within one NVLink
   domain, and the pods' affinity keeps them in one. Exclusive placement would add nothing.
-- Groups are replaced one at a time, without surge: there are no spare GPUs.
+- Groups are replaced one at a time, without surge: there are no spare GPUs. While a pool is drained there are. Groups
+  of one revision are kept in one NVLink domain, so that those of the next one can be in another pool's.
 - A worker has no requests of its own and ends at once when it is told to. If one is evicted, as in a node's drain, the
   requests that its leader is serving fail.
 
@@ -23,6 +24,7 @@ from manifests.namespaces import LEADER_WORKER_SET
 from manifests.naming import ENGINE, metadata
 from manifests.objects import HelmRelease, KubernetesObject
 from manifests.placement import system_labels, system_tolerations
+from manifests.rollout import one_at_a_time
 from stacks.resolve import StackSpec
 
 __all__ = ["leader_worker_set", "leader_worker_set_releases"]
@@ -47,7 +49,7 @@ def leader_worker_set(spec: StackSpec) -> KubernetesObject:
                 "startupPolicy": "LeaderCreated",  # the leader is ready only once its workers' ranks have joined
                 "rolloutStrategy": {
                     "type": "RollingUpdate",
-                    "rollingUpdateConfiguration": {"maxSurge": 0, "maxUnavailable": 1},
+                    "rollingUpdateConfiguration": one_at_a_time(spec),
                 },
                 "leaderWorkerTemplate": {
                     "size": derived.nodes_per_replica,

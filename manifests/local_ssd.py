@@ -16,7 +16,7 @@ from typing import Any
 
 from manifests.naming import LOCAL_SSD, labels, metadata, selector, weights_namespace
 from manifests.objects import KubernetesObject
-from manifests.placement import accelerator_labels, accelerator_tolerations
+from manifests.placement import accelerator_tolerations, prepared_nodes
 from manifests.scripts import MAKE_FILE_SYSTEM
 from stacks.resolve import StackSpec
 
@@ -39,7 +39,7 @@ _PLACES = {
 
 def is_raw_block(spec: StackSpec) -> bool:
     """Whether the kit makes the file system."""
-    return spec.preset.accelerator_pool.local_ssd_mode == "raw_block"
+    return spec.derived.raw_block_gib is not None
 
 
 def weights_folder(spec: StackSpec) -> str:
@@ -91,7 +91,7 @@ def _pod(spec: StackSpec) -> dict[str, Any]:
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": 1,  # between two steps there is nothing to finish
-        "nodeSelector": accelerator_labels(spec),
+        **prepared_nodes(spec),
         "tolerations": accelerator_tolerations(spec),
         "hostPID": True,  # nsenter finds the node's first process
         "containers": [_container(spec)],

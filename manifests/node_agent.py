@@ -15,7 +15,7 @@ from typing import Any
 
 from manifests.naming import labels, metadata, selector
 from manifests.objects import KubernetesObject
-from manifests.placement import accelerator_labels, accelerator_tolerations
+from manifests.placement import accelerator_tolerations, agent_nodes
 from manifests.scripts import NODE_AGENT
 from stacks.resolve import StackSpec
 
@@ -84,13 +84,15 @@ def node_agent(spec: StackSpec) -> tuple[KubernetesObject, ...]:
 
 
 def _pod(spec: StackSpec, *, hugepages_mib: int) -> dict[str, Any]:
+    nodes = agent_nodes(spec)
     host = [{"name": n, "hostPath": {"path": path, "type": kind}} for n, (path, kind) in _HOST_FOLDERS.items()]
     return {
         "serviceAccountName": _NAME,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "priorityClassName": "system-node-critical",  # without it no pod of the node can have RDMA
-        "nodeSelector": {**accelerator_labels(spec), "cloud.google.com/gke-os-distribution": "cos"},
+        **nodes,
+        "nodeSelector": {**nodes["nodeSelector"], "cloud.google.com/gke-os-distribution": "cos"},
         "tolerations": accelerator_tolerations(spec),
         "hostNetwork": True,  # the cards it configures are in the node's network namespace
         "hostPID": True,  # it finds and signals the node's own network processes

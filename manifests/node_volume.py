@@ -1,8 +1,9 @@
 """A folder of whichever node a pod runs on: one PersistentVolume of type ``local`` for all nodes, and its claim.
 
-The volume's node affinity names all accelerator nodes by their labels, so that one volume serves them all, each node
-with its own folder. That admits its readers to a ``restricted`` namespace, where ``hostPath`` volumes are refused: the
-path is fixed by an object that only cluster administrators may write.
+The volume's node affinity names the nodes of all serving pools by their labels, so that one volume serves them all,
+each node with its own folder. That admits its readers to a ``restricted`` namespace, where ``hostPath`` volumes are
+refused: the path is fixed by an object that only cluster administrators may write. Pools that do not serve are not in
+it, because their coming and going would make it another volume, and its readers other pods.
 
 How Kubernetes treats it (1.35): the scheduler and the kubelet compare the affinity with the node's labels, and the
 kubelet bind-mounts the folder (pkg/volume/local). While the folder is missing, the mount fails and is tried again: a
@@ -19,7 +20,7 @@ from typing import Any, Literal
 
 from manifests.naming import content_name, engine_namespace, labels, metadata
 from manifests.objects import KubernetesObject
-from manifests.placement import accelerator_labels
+from manifests.placement import serving_expressions
 from stacks.resolve import StackSpec
 
 __all__ = ["NodeVolume", "volume_and_claim"]
@@ -27,7 +28,7 @@ __all__ = ["NodeVolume", "volume_and_claim"]
 
 @dataclass(frozen=True)
 class NodeVolume:
-    """One folder of every accelerator node; ``gib`` is recorded and not enforced."""
+    """One folder of every serving node; ``gib`` is recorded and not enforced."""
 
     component: str
     path: str
@@ -36,13 +37,11 @@ class NodeVolume:
 
     def spec(self, spec: StackSpec) -> dict[str, Any]:
         """What decides the volume's identity."""
-        labels = accelerator_labels(spec)
-        expressions = [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()]
         return {
             "accessModes": [self.access],
             "capacity": {"storage": f"{self.gib}Gi"},
             "local": {"path": self.path},
-            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": expressions}]}},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": serving_expressions(spec)}]}},
             "persistentVolumeReclaimPolicy": "Retain",
             "storageClassName": "",
             "volumeMode": "Filesystem",

@@ -26,7 +26,7 @@ from manifests.naming import (
     weights_namespace,
 )
 from manifests.objects import KubernetesObject
-from manifests.placement import accelerator_labels, accelerator_tolerations
+from manifests.placement import accelerator_tolerations, prepared_nodes
 from manifests.pod_security import confined
 from manifests.scripts import SEED
 from manifests.weight_sets import MOUNT_PATH, WeightSet, token_secrets, weight_sets
@@ -135,7 +135,7 @@ def _daemon_set(spec: StackSpec, secrets: list[str]) -> KubernetesObject:
                         "automountServiceAccountToken": False,
                         "enableServiceLinks": False,
                         "terminationGracePeriodSeconds": 1,  # a killed copy is resumed; there is nothing to finish
-                        "nodeSelector": accelerator_labels(spec),
+                        **prepared_nodes(spec),
                         "tolerations": accelerator_tolerations(spec),
                         "securityContext": {"runAsUser": 0, "seccompProfile": {"type": "RuntimeDefault"}},
                         "containers": [_container(s, keep) for s in sets],

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from stacks.catalog_files import Catalog
 from stacks.merging import Origins, merge, origin_of, without
+from stacks.preset_files import not_removed
 from stacks.problems import Problem, touches
 from stacks.row_lookup import Rows, look_up
 from stacks.spec import Preset
@@ -94,6 +95,7 @@ def lay_over(
 
     ``base`` and ``origins`` are the preset's (``preset_files.compose``), ``where`` is the stack file.
     """
+    problems += not_removed(base, overrides, where)
     set_aside: set[str] = set()
     while True:
         tried = dict(origins)

@@ -7,6 +7,7 @@ stand beside the field so that they cannot drift from it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -22,16 +23,15 @@ from stacks.memory import (
     kv_pool_bytes_per_token,
     kv_window_bytes_per_sequence,
 )
+from stacks.pools import STARTUP_SAFETY, Pool, accelerator_pools
 from stacks.roles import roles
 from stacks.row_lookup import Rows
-from stacks.rows import AcceleratorPrice, DynamoRelease
+from stacks.rows import DynamoRelease
 from stacks.spec import HostDramOffload, LocalSsdOffload, PrefillDecode, Preset, SglangEngine
 from stacks.versions import numbers
 
 __all__ = ["Derived", "derive"]
 
-STARTUP_SAFETY = 2
-"""Budgets are this many times the expected duration: a slow day must not fail an apply."""
 DRAIN_PAUSE_S = 15
 """preStop pause: load balancers need a moment to stop sending to a pod that is going."""
 SYSTEM_RESERVE_GIB = 4
@@ -69,8 +69,10 @@ class Derived:
     nodes_per_replica: int = _value("nodes", "tensor_parallel / GPUs per node, rounded up")
     gpus_per_pod: int = _value("GPUs", "tensor_parallel / nodes_per_replica")
     replicas_per_node: int = _value("replicas", "GPUs per node / tensor_parallel, at least 1")
-    nodes_needed: int = _value("nodes", "replicas x nodes_per_replica / replicas_per_node, rounded up")
-    local_ssd_count: int = _value("disks", "accelerator_pool.local_ssd_count, else the machine type's own count")
+    nodes_needed: int = _value(
+        "nodes", "of the serving pools: replicas x nodes_per_replica / replicas_per_node, rounded up"
+    )
+    local_ssd_count: int = _value("disks", "of a serving pool: its local_ssd_count, else the machine type's own count")
     local_ssd_gib_per_node: int = _value("GiB", "local_ssd_count x disk size")
     allocatable_cpu_millicores: int = _value("millicores", "vCPUs less GKE's reservation (6 %, 1 %, 0.5 %, 0.25 %)")
     allocatable_memory_gib: int = _value("GiB", "memory less GKE's reservation (25, 20, 10, 6, 2 % bands + 100 MiB)")
@@ -135,7 +137,9 @@ class Derived:
     release_budget_s: int = _value("s", f"{STARTUP_SAFETY} x {OPERATOR_START_S}: an operator's image pull and start")
     router_rollout_budget_s: int = _value("s", "termination_grace_s + router_budget_s")
     gateway_budget_s: int = _value("s", f"{STARTUP_SAFETY} x {GATEWAY_PROGRAMMING_S}")
-    node_budget_s: int = _value("s", f"{STARTUP_SAFETY} x boot time x 2, as create and delete each may take that long")
+    node_budget_s: int = _value(
+        "s", f"{STARTUP_SAFETY} x boot time x 2, as create and delete each may take that long; of the slowest pool"
+    )
     engine_keep_alive_s: int = _value("s", f"{PROXY_KEEP_ALIVE_S} (Google's proxies) + {MARGIN_S}")
     drain_pause_s: int = _value("s", f"{DRAIN_PAUSE_S}: load balancers stop sending to a pod that is going")
     engine_drain_s: int = _value("s", "longest_request_s")
@@ -145,7 +149,8 @@ class Derived:
     client_timeout_s: int = _value("s", f"gateway_timeout_s + {MARGIN_S}")
     min_driver: str = _value("driver", "NVIDIA's; the newer of what the GPUs and the engine image's CUDA need")
     usd_per_hour: float | None = _value(
-        "USD/h", "nodes x list price of the accelerator machine type, spot where the nodes are; null: unknown"
+        "USD/h",
+        "of all accelerator pools: nodes x list price of the machine type, spot where the nodes are; null: unknown",
     )
     usd_per_hour_one_year: float | None = _value("USD/h", "nodes x price with a commitment of a year; null: unknown")
     usd_per_hour_three_years: float | None = _value("USD/h", "the same of three years; null: unknown")
@@ -208,19 +213,18 @@ def _rdma_devices(preset: Preset, rows: Rows, gpus_per_pod: int) -> int:
     return rows.hardware.network.rdma_interfaces * gpus_per_pod // rows.hardware.gpu.count
 
 
-def _node_price(price: AcceleratorPrice, provisioning: str) -> float | None:
-    """What an hour of one node costs; flex-start has prices of its own, which nobody lists by machine type."""
-    sold = {"on_demand": price.usd_per_hour, "reservation": price.usd_per_hour, "spot": price.spot_usd_per_hour}
-    return sold.get(provisioning)
-
-
-def _usd(node: float | None, nodes: int) -> float | None:
-    return None if node is None else round(node * nodes, 4)
+def _usd(pools: Iterable[Pool], of_node: Callable[[Pool], float | None]) -> float | None:
+    """What all pools cost, those that stand by or are drained too; unknown where the price of one is."""
+    prices = [(of_node(pool), pool.plan.nodes) for pool in pools]
+    known = [usd * nodes for usd, nodes in prices if usd is not None]
+    return round(sum(known), 4) if len(known) == len(prices) else None
 
 
 def derive(preset: Preset, rows: Rows) -> Derived:
     """Compute everything that follows from ``preset``; pure, and total: a stack that cannot fit still gets numbers."""
-    serving, pool, hardware, engine = preset.serving, preset.accelerator_pool, rows.hardware, rows.engine
+    serving, hardware, engine = preset.serving, rows.hardware, rows.engine
+    pools = accelerator_pools(preset, rows)
+    serves = [pool for pool in pools if pool.serves]
     tp = serving.shape.tensor_parallel
     gpus = hardware.gpu.count
     replicas = sum(role.replicas for role in roles(serving))
@@ -232,11 +236,11 @@ def derive(preset: Preset, rows: Rows) -> Derived:
     usable = hardware.gpu.memory_mib_per_gpu * MIB * serving.engine.gpu_memory_utilization
     room = int((usable - weights / tp - engine.memory.overhead_gb_per_gpu * GB) * tp)
     dram, ssd = _offload_bytes(preset)
-    raw = pool.local_ssd_mode == "raw_block"
+    raw = serves[0].plan.local_ssd_mode == "raw_block"
     pod = _pod(rows, pod_gpus, dram=dram // spanned, ssd=ssd // spanned, raw_block=raw)
     decode = _pod(rows, pod_gpus, dram=0, ssd=0, raw_block=raw) if isinstance(serving.shape, PrefillDecode) else None
     aside = serving.context_tokens * per_token / spanned
-    disks = hardware.local_ssd.count if pool.local_ssd_count is None else pool.local_ssd_count
+    boot_disk_gb = min(pool.plan.boot_disk_gb for pool in serves)
     cpu = allocatable_cpu_millicores(hardware.machine)
     load_s = weights * min(per_node, replicas) / (hardware.throughput.load_gb_per_s * GB)
     compile_s = max(engine.startup.compile_s, hardware.throughput.compile_s or 0)
@@ -244,21 +248,21 @@ def derive(preset: Preset, rows: Rows) -> Derived:
     workload_s = startup_s + STARTUP_SAFETY * engine.startup.image_pull_s
     grace_s = DRAIN_PAUSE_S + serving.longest_request_s + MARGIN_S
     gateway_s = serving.longest_request_s + MARGIN_S
-    price, image = hardware.price, rows.engine_image
+    image = rows.engine_image
     return Derived(
         replicas=replicas,
         nodes_per_replica=spanned,
         gpus_per_pod=pod_gpus,
         replicas_per_node=per_node,
         nodes_needed=replicas * spanned if spanned > 1 else math.ceil(replicas / per_node),
-        local_ssd_count=disks,
-        local_ssd_gib_per_node=disks * hardware.local_ssd.size_gib,
+        local_ssd_count=serves[0].local_ssd_count,
+        local_ssd_gib_per_node=serves[0].local_ssd_gib_per_node,
         allocatable_cpu_millicores=cpu,
         allocatable_memory_gib=allocatable_memory_gib(hardware.machine),
-        allocatable_ephemeral_gib=allocatable_boot_disk_bytes(pool.boot_disk_gb) // GIB
+        allocatable_ephemeral_gib=allocatable_boot_disk_bytes(boot_disk_gb) // GIB
         if raw
-        else allocatable_ephemeral_gib(disks, hardware.local_ssd.size_gib),
-        raw_block_gib=int(FILE_SYSTEM_SHARE * disks * hardware.local_ssd.size_gib) if raw else None,
+        else allocatable_ephemeral_gib(serves[0].local_ssd_count, hardware.local_ssd.size_gib),
+        raw_block_gib=int(FILE_SYSTEM_SHARE * serves[0].local_ssd_gib_per_node) if raw else None,
         weights_bytes=weights,
         weights_bytes_per_gpu=math.ceil(weights / tp),
         kv_bytes_per_token=per_token,
@@ -291,7 +295,7 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         release_budget_s=STARTUP_SAFETY * OPERATOR_START_S,
         router_rollout_budget_s=grace_s + STARTUP_SAFETY * engine.startup.image_pull_s,
         gateway_budget_s=STARTUP_SAFETY * GATEWAY_PROGRAMMING_S,
-        node_budget_s=STARTUP_SAFETY * hardware.throughput.boot_s * 2,
+        node_budget_s=max(pool.node_budget_s for pool in pools),
         engine_keep_alive_s=PROXY_KEEP_ALIVE_S + MARGIN_S,
         drain_pause_s=DRAIN_PAUSE_S,
         engine_drain_s=serving.longest_request_s,
@@ -300,7 +304,7 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         gateway_timeout_s=gateway_s,
         client_timeout_s=gateway_s + MARGIN_S,
         min_driver=max(hardware.gpu.min_driver, image.min_driver, key=numbers),
-        usd_per_hour=_usd(_node_price(price, pool.provisioning.kind), pool.nodes),
-        usd_per_hour_one_year=_usd(price.one_year_usd_per_hour, pool.nodes),
-        usd_per_hour_three_years=_usd(price.three_years_usd_per_hour, pool.nodes),
+        usd_per_hour=_usd(pools, lambda pool: pool.node_usd_per_hour),
+        usd_per_hour_one_year=_usd(pools, lambda pool: pool.row.price.one_year_usd_per_hour),
+        usd_per_hour_three_years=_usd(pools, lambda pool: pool.row.price.three_years_usd_per_hour),
     )

@@ -29,11 +29,11 @@ _CHOSEN_BY = {
     "kv-cache": ("serving.kv_cache.dtype",),
     "kv-offload": ("serving.kv_cache.offload",),
     "speculation": ("serving.speculation",),
-    "local-ssd": ("accelerator_pool.local_ssd_mode",),
-    "image-cache": ("accelerator_pool.image_disk",),
-    "provisioning": ("accelerator_pool.provisioning",),
+    "local-ssd": ("accelerator_pools.*.local_ssd_mode",),
+    "image-cache": ("accelerator_pools.*.image_disk",),
+    "provisioning": ("accelerator_pools.*.provisioning",),
 }
-"""The keys that switch a feature on, by the first word of its name."""
+"""The keys that switch a feature on, by the first word of its name; * stands for any pool."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ def _parallelism(preset: Preset, derived: Derived) -> str:
 
 def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]:
     """Features this composition switches on, by name."""
-    serving, pool, provisioning = preset.serving, preset.accelerator_pool, preset.accelerator_pool.provisioning
+    serving, pools = preset.serving, preset.accelerator_pools.values()
+    kinds = [kind for kind in ("spot", "flex_start") if any(pool.provisioning.kind == kind for pool in pools)]
+    modes = sorted({pool.local_ssd_mode for pool in pools if pool.local_ssd_mode != "ephemeral"})
     cache = serving.kv_cache
     names = [
         f"engine:{serving.engine.kind}",
@@ -87,9 +89,9 @@ def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]
     names += [f"kv-cache:{cache.dtype}"] if cache.dtype != "auto" else []
     names += [f"kv-offload:{cache.offload.kind}"] if cache.offload.kind != "none" else []
     names += [f"speculation:{serving.speculation.drafter}"] if serving.speculation else []
-    names += [f"provisioning:{provisioning.kind}"] if provisioning.kind in ("spot", "flex_start") else []
-    names += [f"local-ssd:{pool.local_ssd_mode}"] if pool.local_ssd_mode != "ephemeral" else []
-    names += ["image-cache:secondary_boot_disk"] if pool.image_disk else []
+    names += [f"provisioning:{kind}" for kind in kinds]
+    names += [f"local-ssd:{mode}" for mode in modes]
+    names += ["image-cache:secondary_boot_disk"] if any(pool.image_disk for pool in pools) else []
     return names
 
 
@@ -125,9 +127,18 @@ def unaccepted(
     by_reason: dict[str, list[Feature]] = {}
     for f in found:
         asked = f.status == "unverified" and f.name not in accepted
-        if asked and not any(touches(path, refused) for path in _CHOSEN_BY[f.name.partition(":")[0]]):
+        if asked and not any(_refused(path, refused) for path in _CHOSEN_BY[f.name.partition(":")[0]]):
             by_reason.setdefault(f.note or f.source, []).append(f)
     return [_to_accept(reason, features, accepted, where) for reason, features in by_reason.items()]
+
+
+def _refused(path: str, refused: Collection[str]) -> bool:
+    """Tell whether one of ``refused`` is about ``path``, in whichever pool."""
+    section, star, key = path.partition("*")
+    if star and section.removesuffix(".") in refused:
+        return True
+    pools = {other.removeprefix(section).partition(".")[0] for other in refused if other.startswith(section)}
+    return any(touches(section + pool + key, refused) for pool in pools) if star else touches(path, refused)
 
 
 def _to_accept(reason: str, unverified: Sequence[Feature], accepted: list[str], where: str) -> Problem:

@@ -43,6 +43,7 @@ __all__ = [
     "NetworkProfile",
     "OauthClientId",
     "ObjectPrefix",
+    "PoolName",
     "ProjectId",
     "QuotaMetric",
     "Region",
@@ -150,6 +151,18 @@ Cidr = Annotated[
     ),
 ]
 DnsLabel = Annotated[str, Form(_LABEL, "a DNS label: lower-case letters, digits and hyphens, a letter first")]
+PoolName = Annotated[
+    str,
+    Form(
+        r"(?!system$)[a-z][a-z0-9]{0,14}",
+        "a pool's name: at most 15 lower-case letters and digits, a letter first, not system",
+        (
+            (r"system", "that is the pool of routers and operators; choose another name"),
+            (r"[a-z][a-z0-9-]*", "leave hyphens out, or shorten it: at GKE it is beamline-<stack>-<pool>"),
+        ),
+    ),
+]
+"""Without hyphens, so that two stacks in one cluster never make pools of one name."""
 Namespace = Annotated[
     str,
     Form(

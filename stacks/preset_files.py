@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stacks.merging import Origins, merge
+from stacks.merging import REMOVABLE, Origins, merge, removes_nothing
 from stacks.problems import Problem, ProblemsFound
 from stacks.typing_problems import nearest
 from stacks.yaml_files import read_yaml
 
-__all__ = ["PRESETS_DIR", "compose", "preset_names", "preset_of"]
+__all__ = ["PRESETS_DIR", "compose", "not_removed", "preset_names", "preset_of"]
 
 PRESETS_DIR = Path(__file__).parent / "presets"
 
@@ -71,6 +72,23 @@ def _loop(chain: tuple[str, ...], where: str) -> Problem:
     )
 
 
+def not_removed(base: Mapping[str, Any], over: Mapping[str, Any], where: str) -> list[Problem]:
+    """One problem for each pool that is removed and was never there: the one that was meant would stay."""
+    return [
+        Problem(
+            rule="removes-nothing",
+            path=f"{REMOVABLE}.{name}",
+            why="null removes a pool of the preset below, and that has none of this name",
+            allowed=", ".join(name for name, pool in (base.get(REMOVABLE) or {}).items() if pool is not None)
+            or "no pool",
+            remedy="correct the name, or leave the line out",
+            where=where,
+            source="stacks/merging.py",
+        )
+        for name in removes_nothing(base, over)
+    ]
+
+
 def compose(
     name: str, *, key: str, where: str, root: Path = PRESETS_DIR, chain: tuple[str, ...] = ()
 ) -> tuple[dict[str, Any], Origins]:
@@ -91,5 +109,7 @@ def compose(
         if not isinstance(parent, str):
             raise ProblemsFound([_not_a_name(parent, file)])
         base, origins = compose(parent, key="extends", where=file, root=root, chain=(*chain, name))
+    if problems := not_removed(base, data, file):
+        raise ProblemsFound(problems)
     merged = merge(base, data, origins, file)
     return merged, origins | {(): file}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,8 +21,10 @@ from stacks.derive import Derived, derive
 from stacks.evidence import Feature, Subject, features, unaccepted, unused_acceptances
 from stacks.images import ImageReference, image_reference, read_lock
 from stacks.merging import origin_of
+from stacks.pools import Pool, accelerator_pools
 from stacks.preset_files import compose, preset_of
 from stacks.problems import Problem, ProblemsFound, has_errors, ordered, touches
+from stacks.reservations import reservation_of
 from stacks.roles import Role, roles
 from stacks.row_lookup import Rows, look_up
 from stacks.rows import ChartRow, DynamoRelease, ImageRow, LlmdRelease
@@ -57,10 +59,23 @@ class StackSpec:
         """Start of every cloud resource's name."""
         return f"beamline-{self.name}"
 
+    @cached_property
+    def pools(self) -> tuple[Pool, ...]:
+        """The accelerator pools."""
+        return accelerator_pools(self.preset, self.rows)
+
     @property
-    def accelerator_pool_name(self) -> str:
-        """Name of the accelerator node pool, which GKE also writes on its nodes."""
-        return f"{self.prefix}-accelerator"
+    def drains(self) -> bool:
+        """Whether engine pods move from one pool to another, so that there is room for a pod too many."""
+        return any(pool.drains for pool in self.pools)
+
+    def pool_name(self, pool: Pool) -> str:
+        """Name of the node pool at GKE, which also writes it on its nodes."""
+        return f"{self.prefix}-{pool.name}"
+
+    def reservation_of(self, pool: Pool) -> str | None:
+        """Return what the pool's nodes come from; None where that is no reservation."""
+        return reservation_of(self.settings.reservation, pool)
 
     @property
     def system_pool_name(self) -> str:
@@ -167,7 +182,7 @@ def _images(
         used["drafter"] = _seeder(speculation.weights, rows, catalog)
     if rows.transport and rows.transport.node_agent:
         used["node_agent"] = getattr(catalog.helper_images, rows.transport.node_agent)
-    if found.preset.accelerator_pool.local_ssd_mode == "raw_block":
+    if derive(found.preset, rows).raw_block_gib is not None:
         used["local_ssd"] = catalog.helper_images.weights_gcs  # any image with nsenter: the tools are the node's
     return {role: image_reference(row, mirror=mirror, lock=lock) for role, row in used.items()}
 

@@ -34,9 +34,10 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class Rows:
-    """The facts one stack is built on."""
+    """The facts one stack is built on; ``hardware`` is what serves, ``pools`` has the machine of each pool by name."""
 
     hardware: HardwareRow
+    pools: Mapping[str, HardwareRow]
     system: SystemMachineRow
     model: ModelRow
     checkpoint: Checkpoint
@@ -53,20 +54,26 @@ class Rows:
         transport = self.transport
         return transport is not None and (transport.compute_domain or transport.rdma_device_class is not None)
 
-    @property
-    def network_profile(self) -> str | None:
-        """Networks that GKE makes between the accelerators; None where nothing of the stack would use them.
+    def network_profile(self, row: HardwareRow) -> str | None:
+        """Networks that GKE makes between the accelerators of a pool; None where nothing of the stack would use them.
 
         Machines that share NVLink between nodes are documented with these networks alone, whatever pods ask for.
         """
-        fabric = self.hardware.fabric
-        return fabric.network_profile if self.claims_network or fabric.nvlink_domain_nodes > 1 else None
+        used = (self.claims_network and self.runs_on(row)) or row.fabric.nvlink_domain_nodes > 1
+        return row.fabric.network_profile if used else None
+
+    def runs_on(self, row: HardwareRow) -> bool:
+        """Whether the machine has the wires of the stack's transport."""
+        return self.transport is not None and self.transport.name in row.fabric.transports
 
 
 def look_up(preset: Preset, catalog: Catalog, problems: list[Problem]) -> Rows | None:
     """Return all rows, or None after adding a problem for each name that has none."""
     serving = preset.serving
-    hardware = _hardware(preset.accelerator_pool.machine_type, catalog, problems)
+    pools = _pools(preset, catalog, problems)
+    serves = next((name for name, pool in preset.accelerator_pools.items() if pool.use == "serving"), None)
+    if serves is None:
+        problems.append(_none_serves(preset))
     system = _find(catalog.system, preset.system_pool.machine_type, "system_pool.machine_type", problems)
     model = _find(catalog.models, preset.model.name, "model.name", problems)
     release = _find(catalog.releases, serving.router.release, "serving.router.release", problems, serving.router.kind)
@@ -78,19 +85,43 @@ def look_up(preset: Preset, catalog: Catalog, problems: list[Problem]) -> Rows |
     if serving.transport is not None:
         transport = _find(catalog.transports, serving.transport.name, "serving.transport.name", problems)
     run = _run_from(engine, release, catalog, problems) if engine and release else None
-    if not (hardware and system and model and checkpoint and engine and release and run):
+    if pools is None or serves is None:
+        return None
+    if not (system and model and checkpoint and engine and release and run):
         return None
     if (serving.speculation and not drafter) or (serving.transport is not None and not transport):
         return None
-    return Rows(hardware, system, model, checkpoint, engine, release, drafter, transport, *run)
+    return Rows(pools[serves], pools, system, model, checkpoint, engine, release, drafter, transport, *run)
 
 
-def _hardware(machine_type: str, catalog: Catalog, problems: list[Problem]) -> HardwareRow | None:
+def _pools(preset: Preset, catalog: Catalog, problems: list[Problem]) -> dict[str, HardwareRow] | None:
+    found = {
+        name: _hardware(pool.machine_type, f"accelerator_pools.{name}.machine_type", catalog, problems)
+        for name, pool in preset.accelerator_pools.items()
+    }
+    rows = {name: row for name, row in found.items() if row is not None}
+    return rows if len(rows) == len(found) else None
+
+
+def _hardware(machine_type: str, path: str, catalog: Catalog, problems: list[Problem]) -> HardwareRow | None:
     """Hardware whose row is not filled in yet says what is missing, column by column."""
     if machine_type in catalog.unfinished:
         problems += catalog.unfinished[machine_type]
         return None
-    return _find(catalog.hardware, machine_type, "accelerator_pool.machine_type", problems)
+    return _find(catalog.hardware, machine_type, path, problems)
+
+
+def _none_serves(preset: Preset) -> Problem:
+    uses = {name: pool.use for name, pool in preset.accelerator_pools.items()}
+    return Problem(
+        rule="no-serving-pool",
+        path=f"accelerator_pools.{next(iter(uses))}.use" if uses else "accelerator_pools",
+        value=uses,
+        why="engine pods are placed on serving pools, and there is none" + ("" if uses else ", nor any other pool"),
+        allowed="at least one pool with use: serving",
+        remedy="set the use of one of them to serving" if uses else "describe a pool",
+        source="stacks/row_lookup.py",
+    )
 
 
 def _drafter(model: ModelRow, name: str, engine: EngineKind, problems: list[Problem]) -> Drafter | None:

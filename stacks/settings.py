@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, ValidationError
+from pydantic import Discriminator, Field, Tag, ValidationError
 
-from stacks.forms import FeatureName, Mirror, ProjectId, Region, ReservationName, Text, Zone
+from stacks.forms import FeatureName, Mirror, PoolName, ProjectId, Region, ReservationName, Text, Zone
 from stacks.problems import Problem, ProblemsFound
 from stacks.pulumi_values import NAMESPACE, full_key, is_secret, pulumi_config
 from stacks.rows import Strict
@@ -32,6 +33,16 @@ _CLOSE = 0.75
 """How alike a namespace must be to count as a misspelling: ``pipeline`` is another project's, ``beamlin`` is not."""
 
 
+def _one_or_by_pool(value: Any) -> str:
+    return "by_pool" if isinstance(value, Mapping) else "one"
+
+
+Reservations = Annotated[
+    Annotated[ReservationName, Tag("one")] | Annotated[dict[PoolName, ReservationName], Tag("by_pool")],
+    Discriminator(_one_or_by_pool),
+]
+
+
 class Settings(Strict):
     """Keys of a stack file under ``config:``, each written as ``beamline:<key>``."""
 
@@ -41,8 +52,10 @@ class Settings(Strict):
     project: ProjectId = Field(description="Google Cloud project id.")
     region: Region = Field(description="Region of network and cluster.")
     zone: Zone = Field(description="Zone of all nodes, in that region.")
-    reservation: ReservationName | None = Field(
-        default=None, description="Where the accelerator nodes come from, if the preset says provisioning: reservation."
+    reservation: Reservations | None = Field(
+        default=None,
+        description="Where accelerator nodes come from whose provisioning is reservation: one for all such pools, or "
+        "one for each by the pool's name.",
     )
     mirror: Mirror | None = Field(
         default=None, description="Registry, with path, that replaces the public registries (air-gapped sites)."
@@ -127,7 +140,7 @@ def parse_config(config: Mapping[str, str], where: str) -> tuple[dict[str, Any],
     except ValidationError as error:
         found = [_settable(p) for p in validation_problems(error, model=Settings, data=values, where=where)]
         problems += [p for p in found if p.path not in wrong]
-        wrong |= {p.path.partition("[")[0] for p in found}
+        wrong |= {re.split(r"[.\[]", p.path, maxsplit=1)[0] for p in found}
         values = {key: value for key, value in values.items() if key in Settings.model_fields and key not in wrong}
     return values, [*problems, *_of_other_namespaces(config, values, where)]
 

@@ -57,14 +57,21 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
 
 def _models_at(model: type[BaseModel], path: Path, data: Any) -> list[type[BaseModel]]:
     """Models that may describe ``path``; of a tagged union, the member whose tag the data carries."""
+    return _walked(model, path, data)[0]
+
+
+def _walked(model: type[BaseModel], path: Path, data: Any) -> tuple[list[type[BaseModel]], bool]:
+    """Models that may describe ``path``, and whether the next part is a name of the user's own, not a field."""
     models: list[type[BaseModel]] = [model]
+    named = False
     for part in path:
         data = _child(data, part)
-        fields = [m.model_fields[str(part)] for m in models if str(part) in m.model_fields]
+        fields = [m.model_fields[str(part)] for m in models if not named and str(part) in m.model_fields]
         models = [found for f in fields for found in _models_in(f.annotation)] or models
         kind = data.get("kind") if isinstance(data, Mapping) else None
         models = [m for m in models if kind in _kinds([m])] or models
-    return models
+        named = any(get_origin(f.annotation) is dict for f in fields)
+    return models, named
 
 
 def _kinds(models: Iterable[type[BaseModel]]) -> list[str]:
@@ -97,8 +104,8 @@ def _user_path(location: Sequence[str | int], model: type[BaseModel], data: Any,
 
 def _is_union(model: type[BaseModel], path: Path, data: Any) -> bool:
     """Tell whether the field at ``path`` holds one of several models."""
-    owners, key = _models_at(model, path[:-1], data), str(path[-1])
-    return any(len(_models_in(m.model_fields[key].annotation)) > 1 for m in owners if key in m.model_fields)
+    (owners, named), key = _walked(model, path[:-1], data), str(path[-1])
+    return not named and any(len(_models_in(m.model_fields[key].annotation)) > 1 for m in owners if key in m.model_fields)
 
 
 def _found(value: object) -> str:
@@ -142,6 +149,11 @@ def _empty(_value: object, _context: Mapping[str, Any]) -> dict[str, str]:
     return {"why": "nothing is written here", "allowed": "at least one", "remedy": "write it, or leave the key out"}
 
 
+def _too_many(_value: object, context: Mapping[str, Any]) -> dict[str, str]:
+    most = context["max_length"]
+    return {"why": f"there are more than {most}", "allowed": f"at most {most}", "remedy": "leave some out"}
+
+
 def _choice(value: object, context: Mapping[str, Any]) -> dict[str, str]:
     choices = [quoted or plain for quoted, plain in re.findall(r"'([^']*)'|(\d+)", str(context["expected"]))]
     guess = nearest(value, choices) if isinstance(value, str) else None
@@ -181,6 +193,7 @@ _SAY: Mapping[str, Callable[[object, Mapping[str, Any]], dict[str, str]]] = {
     "literal_error": _choice,
     "string_too_short": _empty,
     "too_short": _empty,
+    "too_long": _too_many,
     "form": _form,
 }
 

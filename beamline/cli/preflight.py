@@ -57,8 +57,7 @@ def simulated_preflight(stack: StackArgument, as_json: JsonOption = False) -> No
     with problems_as_result(as_json=as_json):
         selection = in_simulated_project(select(stack))
         target = _target(selection, as_json=as_json)
-        machine_type = target.spec.preset.accelerator_pool.machine_type
-        with simulated_google(selection.name, machine_type=machine_type) as endpoint:
+        with simulated_google(selection.name, assumed=target.reserved_machine_types) as endpoint:
             world = World(
                 Google(endpoint=endpoint),
                 registry=lambda: RegistryClient(stand_in=f"{endpoint}/registries"),

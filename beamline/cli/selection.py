@@ -86,9 +86,13 @@ def _placeholders(preset: str) -> dict[str, str]:
         data, _ = compose(preset, key="preset", where=f"preset {preset}")
     except ProblemsFound:
         return PLACEHOLDER_SETTINGS  # resolve says what is wrong with it
-    pool = data.get("accelerator_pool")
-    provisioning = pool.get("provisioning") if isinstance(pool, dict) else None
-    reserved = isinstance(provisioning, dict) and provisioning.get("kind") == "reservation"
+    pools = data.get("accelerator_pools")
+    said = (
+        [pool.get("provisioning") for pool in pools.values() if isinstance(pool, dict)]
+        if isinstance(pools, dict)
+        else []
+    )
+    reserved = any(isinstance(one, dict) and one.get("kind") == "reservation" for one in said)
     return {**PLACEHOLDER_SETTINGS, "reservation": PLACEHOLDER_SUB_BLOCK} if reserved else PLACEHOLDER_SETTINGS
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from beamline.cli.output import pairs, table
 from stacks import Problem, StackSpec
 from stacks.memory import GIB
+from stacks.pools import Pool
 from stacks.spec import DynamoRouter, ExistingCluster, ExistingNetwork, Preset
 from stacks.wording import some
 
@@ -109,28 +110,50 @@ def _transport(spec: StackSpec) -> str:
 
 
 def _hardware(spec: StackSpec) -> str:
-    gpu, pool, system = spec.rows.hardware.gpu, spec.preset.accelerator_pool, spec.preset.system_pool
+    system = spec.preset.system_pool
+    pools = [
+        _pool(pool) if len(spec.pools) == 1 else f"{pool.name} ({pool.plan.use}): {_pool(pool)}" for pool in spec.pools
+    ]
+    return f"{'; '.join(pools)}; {system.nodes} x {system.machine_type} for routers"
+
+
+def _pool(pool: Pool) -> str:
+    gpu = pool.row.gpu
     gpus = f"{gpu.count} x {gpu.model}, {gpu.memory_gb_per_gpu} GB each"
-    return f"{pool.nodes} x {pool.machine_type} ({gpus}); {system.nodes} x {system.machine_type} for routers"
+    return f"{pool.plan.nodes} x {pool.plan.machine_type} ({gpus})"
 
 
 def _capacity(spec: StackSpec) -> str:
     """Return where the accelerator nodes come from."""
-    if spec.settings.reservation:
-        return f"reservation {spec.settings.reservation}"
-    return spec.preset.accelerator_pool.provisioning.kind.replace("_", " ")
+    found: dict[str, list[str]] = {}
+    for pool in spec.pools:
+        found.setdefault(_capacity_of(spec, pool), []).append(pool.name)
+    return next(iter(found)) if len(found) == 1 else "; ".join(f"{', '.join(n)}: {kind}" for kind, n in found.items())
+
+
+def _capacity_of(spec: StackSpec, pool: Pool) -> str:
+    reservation = spec.reservation_of(pool)
+    return f"reservation {reservation}" if reservation else _kind(pool)
+
+
+def _kind(pool: Pool) -> str:
+    return str(pool.plan.provisioning.kind).replace("_", " ")
 
 
 def _price(spec: StackSpec) -> str:
     """Return the price as the nodes are had, and with commitments where those are known."""
-    price, derived = spec.rows.hardware.price, spec.derived
+    derived = spec.derived
     if derived.usd_per_hour is None:
-        kind = spec.preset.accelerator_pool.provisioning.kind.replace("_", " ")
-        return f"unknown: the catalog has no {kind} price of this machine type"
+        lacking = [
+            f"{_kind(pool)} price of {pool.plan.machine_type}" for pool in spec.pools if pool.node_usd_per_hour is None
+        ]
+        return f"unknown: the catalog has no {', no '.join(dict.fromkeys(lacking))}"
     committed = {"a year": derived.usd_per_hour_one_year, "three years": derived.usd_per_hour_three_years}
     parts = [f"{derived.usd_per_hour:.2f} USD/h for the GPU nodes"]
     parts += [f"{usd:.2f} committed for {term}" for term, usd in committed.items() if usd is not None]
-    return f"{', '.join(parts)}, {price.region} ({price.source}, {price.as_of}); all else comes on top"
+    prices = [pool.row.price for pool in spec.pools]
+    sources = dict.fromkeys(f"{price.region} ({price.source}, {price.as_of})" for price in prices)
+    return f"{', '.join(parts)}, {'; '.join(sources)}; all else comes on top"
 
 
 def evidence_json(spec: StackSpec) -> list[dict[str, Any]]:

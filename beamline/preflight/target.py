@@ -8,6 +8,7 @@ from functools import cached_property
 
 from beamline.engine.graph import Graph, Resource
 from stacks import StackSpec
+from stacks.pools import Pool
 from stacks.spec import ExistingCluster
 
 __all__ = ["Target"]
@@ -40,6 +41,21 @@ class Target:
         """Name of the cluster, made by the stack or there already."""
         cluster = self.spec.preset.cluster
         return cluster.name if isinstance(cluster, ExistingCluster) else self.spec.prefix
+
+    @cached_property
+    def reservations(self) -> dict[str, tuple[Pool, ...]]:
+        """Every reservation, or part of one, that the stack names, with the pools that take nodes of it."""
+        found: dict[str, tuple[Pool, ...]] = {}
+        for pool in self.spec.pools:
+            name = self.spec.reservation_of(pool)
+            if name is not None:
+                found[name] = (*found.get(name, ()), pool)
+        return found
+
+    @property
+    def reserved_machine_types(self) -> dict[str, str]:
+        """What each of them has to hold."""
+        return {name: pools[0].plan.machine_type for name, pools in self.reservations.items()}
 
     @cached_property
     def types(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,15 +24,15 @@ def simulated_project(folder: Path) -> Simulation:
 
 
 @contextmanager
-def simulated_google(name: str, *, machine_type: str) -> Iterator[str]:
-    """Serve the API for a sandbox, and give its address; ``machine_type`` is what assumed reservations hold."""
+def simulated_google(name: str, *, assumed: Mapping[str, str]) -> Iterator[str]:
+    """Serve the API for a sandbox, and give its address; ``assumed`` says what assumed reservations hold."""
     home = home_of(name)
     if home.ledger.exists():
-        with serving(simulated_project(home.ledger.parent), machine_type=machine_type) as endpoint:
+        with serving(simulated_project(home.ledger.parent), assumed=assumed) as endpoint:
             yield endpoint
         return
     with (
         tempfile.TemporaryDirectory(prefix="beamline-") as folder,
-        serving(simulated_project(Path(folder)), machine_type=machine_type) as endpoint,
+        serving(simulated_project(Path(folder)), assumed=assumed) as endpoint,
     ):
         yield endpoint

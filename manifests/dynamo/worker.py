@@ -28,7 +28,7 @@ from manifests.dynamo.vllm_arguments import vllm_arguments
 from manifests.fabric_claims import capabilities, container_claims, pod_affinity, pod_claims
 from manifests.kv_tier import has_local_ssd_tier, kv_tier_mount, kv_tier_volume
 from manifests.naming import ENGINE
-from manifests.placement import accelerator_labels, accelerator_tolerations
+from manifests.placement import accelerator_tolerations, serving_nodes
 from manifests.pod_security import confined, runs_as
 from manifests.weight_volume import claim_name
 from stacks.resolve import StackSpec
@@ -77,11 +77,12 @@ def worker(spec: StackSpec, role: Role) -> dict[str, Any]:
 
 
 def _pod(spec: StackSpec, role: Role) -> dict[str, Any]:
-    claims, affinity = pod_claims(spec), pod_affinity(spec, member_selector(spec, ENGINE))
+    claims, nodes = pod_claims(spec), serving_nodes(spec)
+    affinity = {**nodes.get("affinity", {}), **pod_affinity(spec, member_selector(spec, ENGINE))}
     return {
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": spec.derived.termination_grace_s,
-        "nodeSelector": accelerator_labels(spec),
+        **nodes,
         "tolerations": accelerator_tolerations(spec),
         **({"affinity": affinity} if affinity else {}),
         "securityContext": runs_as(spec.rows.engine_user.uid, capabilities(spec)),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from typing import Any
 
 from beamline.engine.graph import Graph, Resource
 from policies.objects import OPAQUE, plain, section
 from policies.rule import Finding, Rule
 from stacks.catalog_files import load_catalog
+from stacks.rows import HardwareRow
+from stacks.sharing import cluster_conflict
 
 __all__ = ["RULES"]
 
@@ -100,6 +103,25 @@ def _unshielded(graph: Graph) -> Iterator[Finding]:
             )
 
 
+def _cannot_share(graph: Graph) -> Iterator[Finding]:
+    """Settings of a cluster are of all its nodes; which cluster a pool is in may be known only when it is applied."""
+    rows, by_cluster = load_catalog().hardware, dict[str, list[tuple[Resource, HardwareRow]]]()
+    for resource, inputs in _described(graph):
+        row = rows.get(str(_at(inputs, "nodeConfig", "machineType")))
+        if resource.type == _POOL and row is not None:
+            by_cluster.setdefault(str(_at(inputs, "cluster")), []).append((resource, row))
+    for pools in by_cluster.values():
+        for (one, first), (other, second) in combinations(pools, 2):
+            if reason := cluster_conflict(first, second):
+                yield Finding(
+                    path=f"{_named(other)}.nodeConfig.machineType",
+                    urn=other.urn,
+                    value=second.machine_type,
+                    detail=f"{_named(one)} is in the same cluster, and {reason}",
+                    allowed=f"machine types that can share a cluster with {first.machine_type}",
+                )
+
+
 _HARDENING = "GKE docs, harden your cluster's security"
 
 RULES = (
@@ -130,5 +152,12 @@ RULES = (
         remedy="switch it on; only machine types without a virtual TPM go without",
         source=_HARDENING,
         find=_unshielded,
+    ),
+    Rule(
+        id="pools-share-cluster",
+        why="GKE refuses the pool, or the others' nodes lose what the switch gave them",
+        remedy="put one of the pools into a cluster of its own",
+        source="AI Hypercomputer docs, A4X Max with GKE; GKE docs, Shielded GKE nodes",
+        find=_cannot_share,
     ),
 )

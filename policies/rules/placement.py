@@ -14,7 +14,7 @@ from policies.objects import OPAQUE, PodTemplate, entries, pod_templates, sectio
 from policies.pools import NodePool, node_pools
 from policies.quantities import amount, shown
 from policies.rule import Finding, Rule
-from policies.selection import selected_pools
+from policies.selection import required_terms, selected_pools
 from stacks.taints import Taint
 
 __all__ = ["RULES"]
@@ -81,10 +81,11 @@ def _selects_no_pool(graph: Graph) -> Iterator[Finding]:
     pools = node_pools(graph)
     for template in pod_templates(graph):
         if not selected_pools(template, pools):
+            terms = required_terms(template)
             yield Finding(
-                path=f"{template.path}.spec.nodeSelector",
+                path=f"{template.path}.spec.{'nodeSelector' if terms is None else 'affinity.nodeAffinity'}",
                 urn=template.owner.urn,
-                value=template.spec.get("nodeSelector"),
+                value=template.spec.get("nodeSelector") if terms is None else terms,
                 detail="no node pool of this stack has nodes with these labels",
                 allowed="; ".join(
                     f"{pool.name}: " + ", ".join(f"{key}={value}" for key, value in sorted(pool.labels.items()))

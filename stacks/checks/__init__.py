@@ -15,6 +15,8 @@ from stacks.checks import (
     network,
     parallelism,
     places,
+    pools,
+    reservations,
     routing,
     serving,
     speculation,
@@ -26,7 +28,9 @@ from stacks.problems import Problem
 __all__ = ["CHECKS", "Candidate", "check_all"]
 
 CHECKS: tuple[Check, ...] = (
+    *pools.CHECKS,
     *hardware.CHECKS,
+    *reservations.CHECKS,
     *parallelism.CHECKS,
     *fabric.CHECKS,
     *serving.CHECKS,

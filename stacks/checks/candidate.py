@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any
 
 from stacks.charts import ChartReference
 from stacks.derive import Derived
 from stacks.images import ImageReference
+from stacks.pools import Pool, accelerator_pools
 from stacks.problems import Problem, touches
 from stacks.row_lookup import Rows
 from stacks.spec import Preset
@@ -35,6 +36,16 @@ class Candidate:
     images: Mapping[str, ImageReference]
     charts: Mapping[str, ChartReference]
     applying: bool
+
+    @cached_property
+    def pools(self) -> tuple[Pool, ...]:
+        """The accelerator pools."""
+        return accelerator_pools(self.preset, self.rows)
+
+    @property
+    def serving_pools(self) -> tuple[Pool, ...]:
+        """Those that engine pods may be placed on; there is at least one."""
+        return tuple(pool for pool in self.pools if pool.serves)
 
 
 Check = Callable[[Candidate], Iterator[Problem]]

@@ -115,7 +115,8 @@ def context_fits(c: Candidate) -> Iterator[Problem]:
 
 def nodes(c: Candidate) -> Iterator[Problem]:
     """Replicas need nodes; nodes without replicas are paid for and idle."""
-    have, need = c.preset.accelerator_pool.nodes, c.derived.nodes_needed
+    pools = c.serving_pools
+    have, need = sum(pool.plan.nodes for pool in pools), c.derived.nodes_needed
     derived, shape, gpus = c.derived, c.preset.serving.shape, c.rows.hardware.gpu.count
     if shape.tensor_parallel not in c.rows.model.engines[c.preset.serving.engine.kind].tensor_parallel:
         return  # said already; how many nodes a right size takes cannot be told
@@ -123,11 +124,11 @@ def nodes(c: Candidate) -> Iterator[Problem]:
     if have < need:
         yield Problem(
             rule="too-few-nodes",
-            path="accelerator_pool.nodes",
-            value=have,
+            path=f"{pools[0].path}.nodes",
+            value=pools[0].plan.nodes,
             why=f"{derived.replicas} x {some(shape.tensor_parallel, 'GPU')} take {need} {c.rows.hardware.machine_type} "
-            f"of {some(gpus, 'GPU')} each; pods would stay Pending",
-            allowed=f">= {need}",
+            f"of {some(gpus, 'GPU')} each{_elsewhere(c, have)}; pods would stay Pending",
+            allowed=f">= {need - have + pools[0].plan.nodes}",
             remedy="add nodes or lower replicas",
             source=c.rows.hardware.gpu.source,
         )
@@ -143,6 +144,14 @@ def nodes(c: Candidate) -> Iterator[Problem]:
             source="derived",
             severity="warning",
         )
+
+
+def _elsewhere(c: Candidate, have: int) -> str:
+    """Which nodes do not count, where there is more than one pool."""
+    if len(c.pools) == 1:
+        return ""
+    others = [f"{pool.name} ({pool.plan.use})" for pool in c.pools if not pool.serves]
+    return f", and the serving pools have {have}" + (f"; {', '.join(others)} do not count" if others else "")
 
 
 def _without_tier(c: Candidate) -> Derived:
@@ -170,7 +179,7 @@ def host_memory(c: Candidate) -> Iterator[Problem]:
     tiered = tier is not None and per_node * _largest_pod_gib(_without_tier(c)) <= available
     yield Problem(
         rule="host-memory",
-        path="serving.kv_cache.offload.gib_per_replica" if tiered else "accelerator_pool.machine_type",
+        path="serving.kv_cache.offload.gib_per_replica" if tiered else f"{c.serving_pools[0].path}.machine_type",
         value=tier if tiered else c.rows.hardware.machine_type,
         why=f"a node's engine pods need {per_node} x {largest} GiB of memory, "
         f"{c.rows.hardware.machine_type} leaves {available} GiB for them"
@@ -232,7 +241,7 @@ def local_ssd(c: Candidate) -> Iterator[Problem]:
     tiered = _on_ssd(c) and weights_gib + per_node * without <= available
     yield Problem(
         rule="local-ssd-capacity",
-        path="serving.kv_cache.offload.gib_per_replica" if tiered else "accelerator_pool.machine_type",
+        path="serving.kv_cache.offload.gib_per_replica" if tiered else f"{c.serving_pools[0].path}.machine_type",
         value=getattr(c.preset.serving.kv_cache.offload, "gib_per_replica", None)
         if tiered
         else c.rows.hardware.machine_type,
@@ -252,16 +261,17 @@ def _on_ssd(c: Candidate) -> bool:
 def _boot_disk(c: Candidate, per_node: int) -> Iterator[Problem]:
     """With raw block local SSD, pods' own storage is what the boot disk has beside images and logs."""
     needed, available = per_node * c.derived.pod_ephemeral_gib, c.derived.allocatable_ephemeral_gib
+    pool = min(c.serving_pools, key=lambda pool: pool.plan.boot_disk_gb)
     if needed > available:
         yield Problem(
             rule="boot-disk-capacity",
-            path="accelerator_pool.boot_disk_gb",
-            value=c.preset.accelerator_pool.boot_disk_gb,
+            path=f"{pool.path}.boot_disk_gb",
+            value=pool.plan.boot_disk_gb,
             why=f"local SSD is raw block, so that caches of a node's engine pods ({per_node} x "
             f"{c.derived.pod_ephemeral_gib} GiB) are on the boot disk, which has {available} GiB for pods; they would "
             "stay Pending",
             allowed="a larger boot disk, or local_ssd_mode: ephemeral",
-            remedy="raise accelerator_pool.boot_disk_gb",
+            remedy=f"raise {pool.path}.boot_disk_gb",
             source="derived: see pod_ephemeral_gib and allocatable_ephemeral_gib in plan",
         )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate
-from stacks.cloud import PLACEHOLDER_RESERVATION
-from stacks.problems import Problem, touches
+from stacks.checks.reservations import reservation_form
+from stacks.pools import Pool
+from stacks.problems import Problem
 from stacks.rows import GkeSupport, HardwareRow, LlmdRelease
 from stacks.spec import FlexStart
 from stacks.versions import minor, numbers, older
@@ -14,8 +15,6 @@ from stacks.wording import some
 
 __all__ = ["CHECKS"]
 
-_BLOCK = "/reservationBlocks/"
-_SUB_BLOCK = "/reservationSubBlocks/"
 _FLEX_START_FROM = "1.32.2-gke.1652000"
 _FLEX_START_DOCS = "GKE docs, flex-start provisioning: requirements, at most seven days, no certain start"
 _FLEX_START_RULES = "Cluster Toolkit v1.95.0, flex-start preconditions of its GKE node pool"
@@ -23,67 +22,64 @@ _FLEX_START_RULES = "Cluster Toolkit v1.95.0, flex-start preconditions of its GK
 
 def ssd_count(c: Candidate) -> Iterator[Problem]:
     """A machine type takes exactly its own number of local SSDs."""
-    ssd = c.rows.hardware.local_ssd
-    if c.derived.local_ssd_count != ssd.count:
-        yield Problem(
-            rule="local-ssd-count",
-            path="accelerator_pool.local_ssd_count",
-            value=c.derived.local_ssd_count,
-            why=f"{c.rows.hardware.machine_type} takes exactly {some(ssd.count, 'local SSD')} of {ssd.size_gib} GiB: "
-            "GKE refuses any other number, with none the weights have no place, and a later change replaces the pool",
-            allowed=str(ssd.count),
-            remedy="leave the key out, or set it to the allowed number",
-            source=ssd.source,
-        )
+    for pool in c.pools:
+        ssd = pool.row.local_ssd
+        if pool.local_ssd_count != ssd.count:
+            yield Problem(
+                rule="local-ssd-count",
+                path=f"{pool.path}.local_ssd_count",
+                value=pool.local_ssd_count,
+                why=f"{pool.row.machine_type} takes exactly {some(ssd.count, 'local SSD')} of {ssd.size_gib} GiB: GKE "
+                "refuses any other number, with none the weights have no place, and a later change replaces the pool",
+                allowed=str(ssd.count),
+                remedy="leave the key out, or set it to the allowed number",
+                source=ssd.source,
+            )
 
 
 def ssd_mode(c: Candidate) -> Iterator[Problem]:
     """A pool has the disks as a node of its machine type can give them."""
-    ssd, mode = c.rows.hardware.local_ssd, c.preset.accelerator_pool.local_ssd_mode
-    if ssd.count and mode not in ssd.modes:
-        yield Problem(
-            rule="local-ssd-mode",
-            path="accelerator_pool.local_ssd_mode",
-            value=mode,
-            why=f"GKE does not give the local SSD of {c.rows.hardware.machine_type} to a pool this way",
-            allowed=", ".join(ssd.modes),
-            remedy="set it to an allowed mode; a later change replaces the pool",
-            source=ssd.source,
-        )
-
-
-def _reservation_form(row: HardwareRow) -> str:
-    form = "projects/<project>/reservations/<name>"
-    if row.gke.reservation_scope == "sub_block":
-        form += f"/reservationBlocks/<block>{_SUB_BLOCK}<sub-block>"
-    return form
+    for pool in c.pools:
+        ssd, mode = pool.row.local_ssd, pool.plan.local_ssd_mode
+        if ssd.count and mode not in ssd.modes:
+            yield Problem(
+                rule="local-ssd-mode",
+                path=f"{pool.path}.local_ssd_mode",
+                value=mode,
+                why=f"GKE does not give the local SSD of {pool.row.machine_type} to a pool this way",
+                allowed=", ".join(ssd.modes),
+                remedy="set it to an allowed mode; a later change replaces the pool",
+                source=ssd.source,
+            )
 
 
 def provisioning(c: Candidate) -> Iterator[Problem]:
     """Not every machine type is sold every way."""
-    kind, row = c.preset.accelerator_pool.provisioning.kind, c.rows.hardware
-    allowed = row.gke.provisioning
-    if kind not in allowed:
-        only_reserved = allowed == ["reservation"]
-        yield Problem(
-            rule="provisioning",
-            path="accelerator_pool.provisioning.kind",
-            value=kind,
-            why=f"{row.machine_type} is not offered as {kind}",
-            allowed=", ".join(allowed),
-            remedy=f"set it to reservation, and beamline:reservation to {_reservation_form(row)}"
-            if only_reserved
-            else "choose an allowed kind",
-            source=row.gke.source,
-        )
+    for pool in c.pools:
+        kind, row = pool.plan.provisioning.kind, pool.row
+        allowed = row.gke.provisioning
+        if kind not in allowed:
+            only_reserved = allowed == ["reservation"]
+            yield Problem(
+                rule="provisioning",
+                path=f"{pool.path}.provisioning.kind",
+                value=kind,
+                why=f"{row.machine_type} is not offered as {kind}",
+                allowed=", ".join(allowed),
+                remedy=f"set it to reservation, and beamline:reservation to {reservation_form(row)}"
+                if only_reserved
+                else "choose an allowed kind",
+                source=row.gke.source,
+            )
 
 
 def flex_start(c: Candidate) -> Iterator[Problem]:
     """Flex-start nodes come when there is capacity, are not repaired, and go after days."""
-    pool, path = c.preset.accelerator_pool, "accelerator_pool.provisioning.kind"
-    if not isinstance(pool.provisioning, FlexStart) or "flex_start" not in c.rows.hardware.gke.provisioning:
-        return  # another kind, or one that is refused anyway
-    if older(c.preset.cluster.version, _FLEX_START_FROM):
+    flexible = [pool for pool in c.pools if isinstance(pool.plan.provisioning, FlexStart)]
+    offered = [pool for pool in flexible if "flex_start" in pool.row.gke.provisioning]  # or it is refused anyway
+    for pool in offered:
+        yield from _flex_start_pool(c, pool)
+    if offered and older(c.preset.cluster.version, _FLEX_START_FROM):
         yield Problem(
             rule="flex-start-version",
             path="cluster.version",
@@ -93,17 +89,7 @@ def flex_start(c: Candidate) -> Iterator[Problem]:
             remedy="raise cluster.version, or choose another kind of provisioning",
             source=_FLEX_START_DOCS,
         )
-    if pool.auto_repair:
-        yield Problem(
-            rule="flex-start-repair",
-            path="accelerator_pool.auto_repair",
-            value=True,
-            why="GKE refuses automatic repair of flex-start nodes: a new one would have to wait for capacity again",
-            allowed="false, or null",
-            remedy="leave the key out",
-            source=_FLEX_START_RULES,
-        )
-    if c.preset.serving.wait == "ready":
+    if any(pool.serves for pool in offered) and c.preset.serving.wait == "ready":
         yield Problem(
             rule="flex-start-wait",
             path="serving.wait",
@@ -114,12 +100,36 @@ def flex_start(c: Candidate) -> Iterator[Problem]:
             remedy="set serving.wait to accepted, and look at the pods when there are nodes",
             source=_FLEX_START_DOCS,
         )
-    if c.preset.production:
+
+
+def _flex_start_pool(c: Candidate, pool: Pool) -> Iterator[Problem]:
+    if pool.plan.auto_repair:
+        yield Problem(
+            rule="flex-start-repair",
+            path=f"{pool.path}.auto_repair",
+            value=True,
+            why="GKE refuses automatic repair of flex-start nodes: a new one would have to wait for capacity again",
+            allowed="false, or null",
+            remedy="leave the key out",
+            source=_FLEX_START_RULES,
+        )
+    if pool.plan.use == "standby":
+        yield Problem(
+            rule="flex-start-standby",
+            path=f"{pool.path}.use",
+            value="standby",
+            why="flex-start nodes come when pods ask for them, and none is placed on a pool that stands by: it would "
+            "stay empty",
+            allowed="serving or draining, or another kind of provisioning",
+            remedy=f"choose another {pool.path}.provisioning, or let the pool serve at once",
+            source=_FLEX_START_DOCS,
+        )
+    if c.preset.production and pool.serves:
         yield Problem(
             rule="flex-start-ends",
-            path=path,
-            value=pool.provisioning.kind,
-            why=f"each node is taken away {pool.provisioning.max_run_duration_s} s after it came, and another waits "
+            path=f"{pool.path}.provisioning.kind",
+            value="flex_start",
+            why=f"each node is taken away {_run_duration_s(pool)} s after it came, and another waits "
             "for capacity: a production service stands still meanwhile",
             allowed="on_demand or reservation, where the service must not stop",
             remedy="use another kind of provisioning, or set production to false",
@@ -128,77 +138,27 @@ def flex_start(c: Candidate) -> Iterator[Problem]:
         )
 
 
-def reservation(c: Candidate) -> Iterator[Problem]:
-    """Reserved nodes come from a reservation, and from one NVLink domain of it where the machine has such."""
-    name, kind, row = c.settings.get("reservation"), c.preset.accelerator_pool.provisioning.kind, c.rows.hardware
-    if kind not in row.gke.provisioning or touches("accelerator_pool.provisioning", c.set_aside):
-        return  # the kind is wrong, which has been said
-    form = _reservation_form(row)
-    if kind == "reservation" and name is None:
-        yield Problem(
-            rule="reservation-missing",
-            path="reservation",
-            why="the nodes come from a reservation, and none is named; GKE would create nothing, or take another",
-            allowed=form,
-            remedy=f"pulumi config set beamline:reservation {form}",
-            source="GKE docs, consuming reservations",
-        )
-    if kind != "reservation" and name is not None:
-        yield Problem(
-            rule="reservation-not-used",
-            path="reservation",
-            value=name,
-            why=f"the nodes are {kind}, so this would do nothing",
-            allowed="null, or accelerator_pool.provisioning.kind: reservation",
-            remedy="remove it, or set overrides.accelerator_pool.provisioning.kind to reservation",
-            source="GKE docs, consuming reservations",
-        )
-    if kind == "reservation" and name is not None and _SUB_BLOCK in form and _SUB_BLOCK not in name:
-        yield Problem(
-            rule="reservation-scope",
-            path="reservation",
-            value=name,
-            why=f"one NVLink domain of {row.machine_type} is one sub-block; nodes of several cannot reach each other "
-            "over NVLink",
-            allowed=form,
-            remedy="name the sub-block: gcloud beta compute reservations sub-blocks list",
-            source=row.gke.source,
-        )
-
-
-def reservation_owner(c: Candidate) -> Iterator[Problem]:
-    """GKE consumes a part of a reservation only in the project that owns it."""
-    name, project = c.settings.get("reservation") or "", c.settings.get("project")
-    parts = name.split("/")
-    if PLACEHOLDER_RESERVATION in parts:
-        return  # not the user's own, which is said elsewhere
-    if _BLOCK in name and parts[0] == "projects" and project and parts[1] != project:
-        yield Problem(
-            rule="reservation-owner",
-            path="reservation",
-            value=name,
-            why=f"the block is of a reservation in project {parts[1]}; GKE consumes no blocks of shared reservations",
-            allowed=f"a reservation in {project}",
-            remedy="run the stack in the project that owns the reservation, or name one of this project",
-            source="Cluster Toolkit v1.95.0, reservation preconditions of its GKE node pool",
-        )
+def _run_duration_s(pool: Pool) -> int:
+    kind = pool.plan.provisioning
+    return kind.max_run_duration_s if isinstance(kind, FlexStart) else 0
 
 
 def pool_size(c: Candidate) -> Iterator[Problem]:
     """A pool whose nodes share NVLink ends where the NVLink domain ends."""
-    fabric, nodes = c.rows.hardware.fabric, c.preset.accelerator_pool.nodes
-    if fabric.placement and nodes > fabric.nvlink_domain_nodes:
-        yield Problem(
-            rule="nvlink-domain-nodes",
-            path="accelerator_pool.nodes",
-            value=nodes,
-            why=f"a pool of {c.rows.hardware.machine_type} is one NVLink domain "
-            f"({fabric.placement.accelerator_topology}) of {fabric.nvlink_domain_nodes} nodes; its placement policy "
-            "refuses more",
-            allowed=f"1 to {fabric.nvlink_domain_nodes}",
-            remedy="lower it; more nodes take a second stack with its own sub-block",
-            source=fabric.placement.source,
-        )
+    for pool in c.pools:
+        fabric, nodes = pool.row.fabric, pool.plan.nodes
+        if fabric.placement and nodes > fabric.nvlink_domain_nodes:
+            yield Problem(
+                rule="nvlink-domain-nodes",
+                path=f"{pool.path}.nodes",
+                value=nodes,
+                why=f"a pool of {pool.row.machine_type} is one NVLink domain "
+                f"({fabric.placement.accelerator_topology}) of {fabric.nvlink_domain_nodes} nodes; its placement "
+                "policy refuses more",
+                allowed=f"1 to {fabric.nvlink_domain_nodes}",
+                remedy="lower it; more nodes take a second stack with its own sub-block",
+                source=fabric.placement.source,
+            )
 
 
 def _version_problems(version: str, gke: GkeSupport, machine_type: str) -> Iterator[Problem]:
@@ -233,7 +193,8 @@ def _version_problems(version: str, gke: GkeSupport, machine_type: str) -> Itera
 def gke_version(c: Candidate) -> Iterator[Problem]:
     """Machine types have a floor per minor; the InferencePool kind has one too."""
     version = c.preset.cluster.version
-    yield from _version_problems(version, c.rows.hardware.gke, c.rows.hardware.machine_type)
+    for row in _machines(c):
+        yield from _version_problems(version, row.gke, row.machine_type)
     yield from _version_problems(version, c.rows.system.gke, c.rows.system.machine_type)
     release = c.rows.release
     if isinstance(release, LlmdRelease) and older(version, release.gke_installs_inference_pool_from):
@@ -249,24 +210,29 @@ def gke_version(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def _machines(c: Candidate) -> list[HardwareRow]:
+    """The machine types of the accelerator pools, each once."""
+    return list({row.machine_type: row for row in c.rows.pools.values()}.values())
+
+
 def network_profile_version(c: Candidate) -> Iterator[Problem]:
     """Managed DRANET makes the networks of a profile from some version on."""
-    row, version = c.rows.hardware, c.preset.cluster.version
-    fabric = row.fabric
-    if any(_version_problems(version, row.gke, row.machine_type)):
-        return  # too old for the machines, which has been said
-    profile = c.rows.network_profile
-    if profile and fabric.network_profile_from and older(version, fabric.network_profile_from):
-        yield Problem(
-            rule="network-profile-version",
-            path="cluster.version",
-            value=version,
-            why=f"the accelerator networks of {row.machine_type} (profile {profile}) are "
-            "made by managed DRANET, which older GKE has not",
-            allowed=f">= {fabric.network_profile_from}",
-            remedy="raise cluster.version",
-            source=fabric.source,
-        )
+    version = c.preset.cluster.version
+    for row in _machines(c):
+        if any(_version_problems(version, row.gke, row.machine_type)):
+            continue  # too old for the machines, which has been said
+        profile, first = c.rows.network_profile(row), row.fabric.network_profile_from
+        if profile and first and older(version, first):
+            yield Problem(
+                rule="network-profile-version",
+                path="cluster.version",
+                value=version,
+                why=f"the accelerator networks of {row.machine_type} (profile {profile}) are made by managed DRANET, "
+                "which older GKE has not",
+                allowed=f">= {first}",
+                remedy="raise cluster.version",
+                source=row.fabric.source,
+            )
 
 
 CHECKS = (
@@ -274,8 +240,6 @@ CHECKS = (
     ssd_mode,
     provisioning,
     flex_start,
-    reservation,
-    reservation_owner,
     pool_size,
     gke_version,
     network_profile_version,

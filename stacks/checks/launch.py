@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from stacks.checks.candidate import Candidate
 from stacks.cloud import PLACEHOLDER_BUCKET, PLACEHOLDER_PROJECT, PLACEHOLDER_RESERVATION, SANDBOX_PROJECT
 from stacks.problems import Problem, Severity
+from stacks.reservations import all_named
 from stacks.spec import Bucket
 from stacks.wording import of
 
@@ -78,18 +79,19 @@ def bucket(c: Candidate) -> Iterator[Problem]:
 
 def reservation(c: Candidate) -> Iterator[Problem]:
     """The placeholder cannot be somebody's reservation."""
-    name = c.settings.get("reservation") or ""
-    if PLACEHOLDER_RESERVATION in name.split("/"):
-        yield Problem(
-            rule="placeholder-reservation",
-            path="reservation",
-            value=name,
-            why="this is the placeholder of the shipped stack file, not a reservation of yours",
-            allowed="the reservation, or its sub-block, that Google gave your project",
-            remedy="pulumi config set beamline:reservation <yours>; plan and the sandbox do not need it",
-            source="stacks/cloud.py",
-            severity=_severity(c),
-        )
+    for path, name in all_named(c.settings.get("reservation")).items():
+        if PLACEHOLDER_RESERVATION in name.split("/"):
+            yield Problem(
+                rule="placeholder-reservation",
+                path=path,
+                value=name,
+                why="this is the placeholder of the shipped stack file, not a reservation of yours",
+                allowed="the reservation, or its sub-block, that Google gave your project",
+                remedy=f"pulumi config set {'--path ' if '.' in path else ''}beamline:{path} <yours>; plan and the "
+                "sandbox do not need it",
+                source="stacks/cloud.py",
+                severity=_severity(c),
+            )
 
 
 def digests(c: Candidate) -> Iterator[Problem]:

@@ -103,7 +103,7 @@ def pods_range(c: Candidate) -> Iterator[Problem]:
         return
     pools = (
         (c.preset.system_pool.nodes, c.rows.system.gke.max_pods_per_node),
-        (c.preset.accelerator_pool.nodes, c.rows.hardware.gke.max_pods_per_node),
+        *((pool.plan.nodes, pool.row.gke.max_pods_per_node) for pool in c.pools),
         (1, c.rows.system.gke.max_pods_per_node),  # the default pool GKE creates first and the stack removes
     )
     needed = sum((nodes + _SURGE_NODES) * 2 ** math.ceil(math.log2(2 * pods)) for nodes, pods in pools)
@@ -123,7 +123,8 @@ def pods_range(c: Candidate) -> Iterator[Problem]:
 def nodes_range(c: Candidate) -> Iterator[Problem]:
     """Google keeps four addresses of every subnet."""
     network = _ranges(c).get("nodes_cidr")
-    nodes = c.preset.system_pool.nodes + c.preset.accelerator_pool.nodes + 2 * _SURGE_NODES + 1
+    pools = [c.preset.system_pool.nodes, *(pool.plan.nodes for pool in c.pools)]
+    nodes = sum(pools) + len(pools) * _SURGE_NODES + 1
     usable = 0 if network is None else max(0, network.num_addresses - 4)
     if network is not None and usable < nodes:
         yield Problem(

@@ -12,18 +12,19 @@ __all__ = ["CHECKS"]
 
 def zone_known(c: Candidate) -> Iterator[Problem]:
     """Which zones have a machine type changes, so what the catalog knows is only a hint; preflight asks the project."""
-    zone, where = c.settings.get("zone"), c.rows.hardware.locations
-    if zone and not where.offers(zone):
-        yield Problem(
-            rule="zone-without-machine",
-            path="zone",
-            value=zone,
-            why=f"{c.rows.hardware.machine_type} was not seen there on {where.as_of}; without it there is no pool",
-            allowed=", ".join(where.names()),
-            remedy="choose one of these zones, or ask: gcloud compute machine-types list --zones",
-            source=where.source,
-            severity="warning",
-        )
+    zone = c.settings.get("zone")
+    for name, row in {row.machine_type: row for row in c.rows.pools.values()}.items():
+        if zone and not row.locations.offers(zone):
+            yield Problem(
+                rule="zone-without-machine",
+                path="zone",
+                value=zone,
+                why=f"{name} was not seen there on {row.locations.as_of}; without it there is no pool",
+                allowed=", ".join(row.locations.names()),
+                remedy="choose one of these zones, or ask: gcloud compute machine-types list --zones",
+                source=row.locations.source,
+                severity="warning",
+            )
 
 
 def zone_in_region(c: Candidate) -> Iterator[Problem]:

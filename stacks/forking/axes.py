@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from stacks.row_lookup import Rows
 from stacks.spec import Preset, VllmEngine
 from stacks.versions import minor, numbers
 
-__all__ = ["AXES", "CONTEXT", "Axis", "Overlay", "Seen"]
+__all__ = ["CONTEXT", "Axis", "Overlay", "Seen", "axes", "on_hardware"]
 
 Overlay = dict[str, Any]
 _TIER_STEP_GIB = 50
@@ -33,6 +33,23 @@ class Seen:
     rows: Rows
     derived: Derived
     catalog: Catalog
+
+    @property
+    def pool(self) -> str:
+        """Name of the pool a fork stands on."""
+        return next(name for name, pool in self.preset.accelerator_pools.items() if pool.use == "serving")
+
+
+def on_hardware(pools: Any, machine_type: str) -> Overlay:
+    """Put the first pool that serves on other hardware, and leave out the others: a fork stands on one pool.
+
+    ``pools`` are as a preset writes them, right or wrong.
+    """
+    said = (
+        {name: pool for name, pool in pools.items() if isinstance(pool, Mapping)} if isinstance(pools, Mapping) else {}
+    )
+    first = next((name for name, pool in said.items() if pool.get("use", "serving") == "serving"), "main")
+    return {first: {"machine_type": machine_type}, **{name: None for name in said if name != first}}
 
 
 @dataclass(frozen=True)
@@ -55,11 +72,11 @@ def _version(seen: Seen) -> Iterator[Overlay]:
 def _provisioning(seen: Seen) -> Iterator[Overlay]:
     """Nodes that stay come before nodes that Google may take back."""
     for kind in sorted(seen.rows.hardware.gke.provisioning, key=_STEADIEST_FIRST.index):
-        yield {"accelerator_pool": {"provisioning": {"kind": kind}}}
+        yield {"accelerator_pools": {seen.pool: {"provisioning": {"kind": kind}}}}
 
 
-def _local_ssd(_seen: Seen) -> Iterator[Overlay]:
-    yield {"accelerator_pool": {"local_ssd_count": None}}
+def _local_ssd(seen: Seen) -> Iterator[Overlay]:
+    yield {"accelerator_pools": {seen.pool: {"local_ssd_count": None}}}
 
 
 def _transport(seen: Seen) -> Iterator[Overlay]:
@@ -124,18 +141,21 @@ def _tier(kind: str, gib: int) -> Overlay:
     return {"serving": {"kv_cache": {"offload": {"kind": kind, "gib_per_replica": gib}}}}
 
 
-AXES = (
-    Axis("cluster.version", ("cluster.version",), _version),
-    Axis("accelerator_pool.provisioning", ("accelerator_pool.provisioning",), _provisioning),
-    Axis("accelerator_pool.local_ssd_count", ("accelerator_pool.local_ssd_count",), _local_ssd),
-    Axis("serving.transport", ("serving.transport",), _transport),
-    Axis("serving.shape.expert_parallel", ("serving.shape.expert_parallel",), _expert_parallel),
-    Axis("serving.kv_cache.dtype", ("serving.kv_cache.dtype",), _kv_cache),
-    Axis("serving.engine.moe_backend", ("serving.engine.moe_backend",), _moe_backend),
-    Axis("serving.engine.max_sequences", ("serving.context_tokens", "serving.engine"), _max_sequences),
-    Axis("serving.kv_cache.offload", ("serving.kv_cache.offload",), _offload),
-)
-"""In an order in which no choice needs one that is made later."""
+def axes(pool: str) -> tuple[Axis, ...]:
+    """Return the choices, in an order in which none needs one that is made later; ``pool`` is the fork's."""
+    provisioning, disks = (f"accelerator_pools.{pool}.{key}" for key in ("provisioning", "local_ssd_count"))
+    return (
+        Axis("cluster.version", ("cluster.version",), _version),
+        Axis(provisioning, (provisioning,), _provisioning),
+        Axis(disks, (disks,), _local_ssd),
+        Axis("serving.transport", ("serving.transport",), _transport),
+        Axis("serving.shape.expert_parallel", ("serving.shape.expert_parallel",), _expert_parallel),
+        Axis("serving.kv_cache.dtype", ("serving.kv_cache.dtype",), _kv_cache),
+        Axis("serving.engine.moe_backend", ("serving.engine.moe_backend",), _moe_backend),
+        Axis("serving.engine.max_sequences", ("serving.context_tokens", "serving.engine"), _max_sequences),
+        Axis("serving.kv_cache.offload", ("serving.kv_cache.offload",), _offload),
+    )
+
 
 CONTEXT = Axis("serving.context_tokens", ("serving.context_tokens",), _context)
 """The last resort, where no size holds a request of full length: it is less of a model."""

@@ -18,7 +18,7 @@ from stacks.checks import check_all
 from stacks.cloud import PLACEHOLDER_SETTINGS, placeholder_reservation
 from stacks.composition import Composition
 from stacks.derive import Derived, derive
-from stacks.forking.axes import AXES, CONTEXT, Axis, Overlay, Seen
+from stacks.forking.axes import CONTEXT, Axis, Overlay, Seen, axes, on_hardware
 from stacks.merging import merge
 from stacks.problems import Problem, touches
 from stacks.resolve import candidate_of
@@ -72,7 +72,7 @@ def first_settings(preset: Preset, row: HardwareRow) -> dict[str, str]:
     if not row.locations.offers(settings["zone"]):
         zones = [(region, f"{region}-{letters[0]}") for region, letters in row.locations.zones.items() if letters]
         settings |= dict(zip(("region", "zone"), zones[0], strict=True)) if zones else {}
-    if preset.accelerator_pool.provisioning.kind == "reservation":
+    if any(pool.provisioning.kind == "reservation" for pool in preset.accelerator_pools.values()):
         settings["reservation"] = placeholder_reservation(row.gke.reservation_scope)
     return settings
 
@@ -130,26 +130,26 @@ def fit(parent: Data, base: Seen, row: HardwareRow, judge: Judge) -> Fitted | Un
 
     ``base`` is what the preset stands on as it is.
     """
-    unfit = Unfit()
+    unfit, choices = Unfit(), axes(base.pool)
     for size in _sizes(base, row):
-        fitted = _tried(parent, base, row, size, AXES, judge, unfit)
+        fitted = _tried(parent, base, row, size, choices, judge, unfit)
         if fitted:
             return fitted
     for size, problems in list(unfit.tried.items()):
         if all(touches(problem.path, [CONTEXT.path]) for problem in problems):
-            fitted = _tried(parent, base, row, size, (*AXES, CONTEXT), judge, unfit)
+            fitted = _tried(parent, base, row, size, (*choices, CONTEXT), judge, unfit)
             if fitted:
                 return fitted
     return unfit
 
 
 def _tried(
-    parent: Data, base: Seen, row: HardwareRow, size: Size, axes: Iterable[Axis], judge: Judge, unfit: Unfit
+    parent: Data, base: Seen, row: HardwareRow, size: Size, choices: Iterable[Axis], judge: Judge, unfit: Unfit
 ) -> Fitted | None:
     """Return the preset in this size with everything else settled; None, and a note in ``unfit``, if errors stay."""
     data, reasons = _cut(parent, base, row, size, judge)
     found = judge.findings(data)
-    for axis in axes:
+    for axis in choices:
         data, found = _settled(axis, data, found, judge, reasons)
     errors = [problem for problem in found if problem.severity == "error"]
     if errors:
@@ -191,9 +191,9 @@ def _checkpoints(base: Seen) -> list[str]:
 
 def _cut(parent: Data, base: Seen, row: HardwareRow, size: Size, judge: Judge) -> tuple[dict[str, Any], dict[str, str]]:
     """Lay one size over the preset: its GPUs kept, on as many of the new nodes as they fill, no GPU idle."""
-    shape = _with_replicas(base, size, 1)
+    shape, pools = _with_replicas(base, size, 1), on_hardware(parent["accelerator_pools"], row.machine_type)
     overlay: Overlay = {
-        "accelerator_pool": {"machine_type": row.machine_type},
+        "accelerator_pools": pools,
         "model": _weights(base, size.checkpoint),
         "serving": {"shape": shape},
     }
@@ -201,14 +201,19 @@ def _cut(parent: Data, base: Seen, row: HardwareRow, size: Size, judge: Judge) -
     seen = judge.seen(data)
     if seen is None:
         return data, {}
-    gpus = base.preset.accelerator_pool.nodes * base.rows.hardware.gpu.count
+    serving = [pool for pool in base.preset.accelerator_pools.values() if pool.use == "serving"]
+    gpus = sum(pool.nodes for pool in serving) * base.rows.hardware.gpu.count
     nodes = _nodes(math.ceil(gpus / row.gpu.count), seen.derived, row, pairs=size.kind == _PREFILL_DECODE)
     replicas = max(1, nodes // seen.derived.nodes_per_replica * seen.derived.replicas_per_node)
-    sized: Overlay = {"accelerator_pool": {"nodes": nodes}, "serving": {"shape": _with_replicas(base, size, replicas)}}
+    sized: Overlay = {
+        "accelerator_pools": {base.pool: {"nodes": nodes}},
+        "serving": {"shape": _with_replicas(base, size, replicas)},
+    }
     kept = f"{some(gpus, 'GPU')} of the preset, {row.gpu.count} a node"
     return merge(data, sized, {}, ""), {
-        "accelerator_pool.machine_type": "asked for",
-        "accelerator_pool.nodes": kept,
+        **{f"accelerator_pools.{name}": "a fork stands on one pool" for name, pool in pools.items() if pool is None},
+        f"accelerator_pools.{base.pool}.machine_type": "asked for",
+        f"accelerator_pools.{base.pool}.nodes": kept,
         "serving.shape": f"{some(nodes * row.gpu.count, 'GPU')} in replicas of {size.tensor_parallel}",
     }
 

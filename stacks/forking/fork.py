@@ -11,7 +11,7 @@ from stacks.catalog_files import Catalog, load_catalog
 from stacks.composition import Composition, lay_over
 from stacks.derive import derive
 from stacks.evidence import Feature
-from stacks.forking.axes import Seen
+from stacks.forking.axes import Seen, on_hardware
 from stacks.forking.fitting import Fitted, Judge, Size, Unfit, first_settings, fit
 from stacks.forking.names import name_problems, near_miss, taken
 from stacks.forking.skeleton import row_file, row_text
@@ -55,18 +55,20 @@ def fork(preset: str, name: str, hardware: str | None, root: Path = STACKS_DIR) 
     ``hardware`` is a machine type, or None for a copy; ``root`` is the folder stacks/ to read.
     """
     catalog, lock = load_catalog(root / "catalog"), read_lock(root / "images.lock.yaml")
-    problems = name_problems(name, hardware, catalog)
-    if not problems:
-        replaceable = waiting_text(preset, hardware) if hardware else None
-        problems += taken(root, name, replaceable=replaceable)
+    problems, waiting = name_problems(name, hardware, catalog), ""
     try:
         parent, origins = compose(preset, key="PRESET", where=_WHERE, root=root / "presets")
     except ProblemsFound as found:
+        problems += [] if problems else taken(root, name, replaceable=None)
         raise ProblemsFound([*problems, *found.problems]) from found
+    if hardware:
+        waiting = waiting_text(preset, on_hardware(parent.get("accelerator_pools"), hardware), hardware)
+    if not problems:
+        problems += taken(root, name, replaceable=waiting or None)
     if problems:
         raise ProblemsFound(problems)
     if hardware is not None and hardware not in catalog.hardware:
-        return _waiting(preset, name, hardware, catalog, root)
+        return _waiting(preset, name, hardware, waiting, catalog, root)
     whole = lay_over(parent, origins, {}, catalog=catalog, where=_WHERE, problems=problems)
     if whole is None:
         raise ProblemsFound(problems)
@@ -114,10 +116,10 @@ def _listed(sizes: Iterable[Size]) -> str:
     )
 
 
-def _waiting(preset: str, name: str, hardware: str, catalog: Catalog, root: Path) -> Fork:
+def _waiting(preset: str, name: str, hardware: str, waiting: str, catalog: Catalog, root: Path) -> Fork:
     """A preset for hardware that has no row, or one that is not filled in: it waits, and so does whoever plans it."""
     row = row_file(hardware)
-    files = {f"presets/{name}.yaml": waiting_text(preset, hardware)}
+    files = {f"presets/{name}.yaml": waiting}
     missing = catalog.unfinished.get(hardware)
     if missing is None:
         text, missing = row_text(hardware, catalog.hardware_columns)
@@ -171,7 +173,7 @@ def _made(
 
 def _description(seen: Seen, preset: str) -> str:
     """Say what the fork is: the preset's own words are about other hardware, or about itself."""
-    pool, serving, rows = seen.preset.accelerator_pool, seen.preset.serving, seen.rows
+    pool, serving, rows = seen.preset.accelerator_pools[seen.pool], seen.preset.serving, seen.rows
     replicas = some(seen.derived.replicas, "replica")
     size = f"{replicas} of {some(serving.shape.tensor_parallel, 'GPU')}"
     return (

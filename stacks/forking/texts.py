@@ -55,13 +55,13 @@ def preset_text(preset: str, hardware: str | None, overlay: Mapping[str, Any], c
     return _file([_PRESET_SCHEMA, *_comments(about)], {"extends": preset, **overlay})
 
 
-def waiting_text(preset: str, hardware: str) -> str:
+def waiting_text(preset: str, pools: Mapping[str, Any], hardware: str) -> str:
     """Return a preset whose sizes cannot be derived yet, as its hardware's row is not filled in."""
     about = [
         f"Fork of {preset} for {hardware}, whose row is not filled in: stacks/catalog/hardware/{hardware}.yaml.",
         f"When no {MISSING} is left there, fork once more with the same words: that replaces this file.",
     ]
-    data = {"extends": preset, "accelerator_pool": {"machine_type": hardware}}
+    data = {"extends": preset, "accelerator_pools": dict(pools)}
     return _file([_PRESET_SCHEMA, *_comments(about)], data)
 
 

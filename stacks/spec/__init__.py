@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from stacks.spec.infrastructure import (
     AcceleratorPool,
+    AcceleratorPools,
     ClusterNetwork,
     ExistingCluster,
     ExistingNetwork,
@@ -50,6 +51,7 @@ from stacks.spec.serving import (
 
 __all__ = [
     "AcceleratorPool",
+    "AcceleratorPools",
     "Aggregated",
     "Bucket",
     "ClusterNetwork",

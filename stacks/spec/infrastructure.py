@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from stacks.forms import Cidr, DiskImage, GkeVersion, KmsKey, ResourceName, Text
+from stacks.forms import Cidr, DiskImage, GkeVersion, KmsKey, PoolName, ResourceName, Text
 from stacks.rows import Strict
 from stacks.spec.cluster_options import ControlPlane, Maintenance
 
 __all__ = [
     "AcceleratorPool",
+    "AcceleratorPools",
     "ClusterNetwork",
     "ExistingCluster",
     "ExistingNetwork",
@@ -122,8 +124,13 @@ class Reservation(Strict):
 
 
 class AcceleratorPool(Strict):
-    """The GPU nodes."""
+    """GPU nodes of one kind."""
 
+    use: Literal["serving", "standby", "draining"] = Field(
+        default="serving",
+        description="serving: engine pods may be placed on it. standby: its nodes are there and made ready, and no "
+        "engine pod is placed on them. draining: engine pods move off it, onto the serving pools.",
+    )
     machine_type: Text = Field(description="A row of stacks/catalog/hardware.")
     nodes: Annotated[Nodes, Field(description="GKE's limit is 1000. With flex_start the most there will be.")]
     local_ssd_count: Annotated[int, Field(ge=0, le=1000)] | None = Field(
@@ -148,3 +155,19 @@ class AcceleratorPool(Strict):
     def repaired(self) -> bool:
         """Whether GKE makes an unhealthy node anew, as written or by default."""
         return self.provisioning.kind != "flex_start" if self.auto_repair is None else self.auto_repair
+
+
+MOST_POOLS = 8
+"""Enough for several blocks of a reservation and their successors; GKE makes pools one after the other."""
+
+
+def _without_removed(pools: Any) -> Any:
+    """Leave out the pools that are null: what lies below had them, and this stack has not."""
+    return {name: pool for name, pool in pools.items() if pool is not None} if isinstance(pools, Mapping) else pools
+
+
+AcceleratorPools = Annotated[
+    dict[PoolName, AcceleratorPool],
+    Field(max_length=MOST_POOLS, description="By name; null removes a pool of the preset below."),
+    BeforeValidator(_without_removed, json_schema_input_type=dict[PoolName, AcceleratorPool | None]),
+]

@@ -10,7 +10,7 @@ from pydantic import Field
 from stacks.forms import FeatureName, Text
 from stacks.rows import Strict
 from stacks.spec.infrastructure import (
-    AcceleratorPool,
+    AcceleratorPools,
     ClusterNetwork,
     ExistingCluster,
     ExistingNetwork,
@@ -55,7 +55,7 @@ class Preset(Strict):
     cluster: Annotated[NewCluster | ExistingCluster, Field(discriminator="kind")]
     network: Annotated[NewNetwork | ExistingNetwork | ClusterNetwork, Field(discriminator="kind")]
     system_pool: SystemPool
-    accelerator_pool: AcceleratorPool
+    accelerator_pools: AcceleratorPools
     model: Model
     serving: Serving
     monitoring: Annotated[ManagedPrometheus | NoMonitoring, Field(discriminator="kind")]

@@ -29,7 +29,7 @@ def _shape(machine: str, nodes: int, replicas: int, tp: int, **serving: Any) -> 
     """Overrides that put a preset on other machines; ``tp`` GPUs a replica."""
     shape = {"replicas": replicas, "tensor_parallel": tp}
     return {
-        "accelerator_pool": {"machine_type": machine, "nodes": nodes},
+        "accelerator_pools": {"main": {"machine_type": machine, "nodes": nodes}},
         "serving": {"shape": shape, **serving},
     }
 
@@ -51,7 +51,8 @@ OPEN = {"kind": "none", "reason": "inside the VPC"}
 IAP = {"kind": "iap", "client_id": "1-a.apps.googleusercontent.com", "client_secret": "s" * 63}
 OPTIONS: Mapping[str, Mapping[str, dict[str, Any]]] = {
     "provisioning": {
-        kind: {"accelerator_pool": {"provisioning": {"kind": kind}}} for kind in ("on_demand", "spot", "reservation")
+        kind: {"accelerator_pools": {"main": {"provisioning": {"kind": kind}}}}
+        for kind in ("on_demand", "spot", "reservation")
     },
     "weights": {
         "bucket": {"model": {"weights": BEAM_BUCKET}},

@@ -95,7 +95,7 @@ def test_a_problem_belongs_to_the_assignment_of_its_value_or_of_its_section(
 
 
 def test_two_replicas_on_two_nodes_are_planned_and_priced() -> None:
-    changes = ["serving.shape.replicas=2", "accelerator_pool.nodes=2", "accept_unverified=[replicas:many]"]
+    changes = ["serving.shape.replicas=2", "accelerator_pools.main.nodes=2", "accept_unverified=[replicas:many]"]
     ran = run("plan", "g4", "--json", *(part for change in changes for part in ("--set", change)))
     derived = {line["name"]: line["value"] for line in ran.json()["derived"]}
     assert (ran.code, derived["nodes_needed"], derived["usd_per_hour"]) == (0, 2, 72.0012)

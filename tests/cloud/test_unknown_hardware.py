@@ -34,7 +34,7 @@ NAME = "a5-future-8g"
 CONFIG = config_of(
     "g4-llmd-nvfp4",
     overrides={
-        "accelerator_pool": {"machine_type": NAME, "provisioning": {"kind": "spot"}},
+        "accelerator_pools": {"main": {"machine_type": NAME, "provisioning": {"kind": "spot"}}},
         "serving": {"kv_cache": {"offload": {"kind": "none"}}},
     },
     accept_unverified=[
@@ -105,7 +105,7 @@ def test_its_numbers_are_derived_from_its_row(planned: Planned) -> None:
     assert {p.severity for p in spec.problems} <= {"note"}
     assert spec.derived.local_ssd_gib_per_node == 18_000
     assert spec.derived.min_driver == "600"
-    assert spec.derived.usd_per_hour == 40.0 * spec.preset.accelerator_pool.nodes
+    assert spec.derived.usd_per_hour == 40.0 * spec.preset.accelerator_pools["main"].nodes
     assert (spec.derived.usd_per_hour_one_year, spec.derived.usd_per_hour_three_years) == (None, None)
 
 

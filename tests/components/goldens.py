@@ -15,6 +15,7 @@ from pulumi.provider.experimental.analyzer import Analyzer
 from pulumi.provider.experimental.schema import generate_schema
 
 from beamline.engine import Resource
+from components.accelerator_networks import AcceleratorNetworkRights
 from components.accelerator_node_pool import AcceleratorNodePool
 from components.cluster import Cluster
 from components.existing_cluster import ExistingCluster
@@ -35,6 +36,7 @@ BLOCKS = (
     Cluster,
     ExistingCluster,
     SystemNodePool,
+    AcceleratorNetworkRights,
     AcceleratorNodePool,
     Fabric,
     Weights,

@@ -45,6 +45,7 @@ def test_only_values_of_other_resources_may_be_unknown() -> None:
         if not value.get("plain")
     }
     assert may_be_unknown == {
+        "AcceleratorNetworkRights.cluster",
         "AcceleratorNodePool.cluster",
         "AcceleratorNodePool.serviceAccount",
         "Cluster.network",

@@ -75,7 +75,7 @@ def test_names_at_google_are_literals(graph: Graph) -> None:
 
 def test_node_pools_come_one_after_the_other(graph: Graph) -> None:
     """GKE runs one operation of a cluster at a time and refuses a second."""
-    system, accelerator = named(graph, f"{STACK}-system-pool"), named(graph, f"{STACK}-accelerator-pool")
+    system, accelerator = named(graph, f"{STACK}-system-pool"), named(graph, f"{STACK}-main-pool")
     assert {system.urn, accelerator.urn} == {resource.urn for resource in of_type(graph, NODE_POOL)}
     assert system.urn in ancestors(graph, accelerator.urn)
 
@@ -136,7 +136,7 @@ def test_what_needs_a_chart_comes_after_it(graph: Graph) -> None:
 
 def test_the_right_to_make_networks_comes_before_the_pool_that_needs_it(graph: Graph) -> None:
     """GKE makes the networks of an accelerator network profile as its service agent."""
-    pool = named(graph, f"{STACK}-accelerator-pool")
+    pool = named(graph, f"{STACK}-main-pool")
     network = pool.inputs["networkConfig"]
     grants = [r.urn for r in graph.resources if r.inputs.get("role") == "roles/compute.networkAdmin"]
     assert isinstance(network, dict)
@@ -172,7 +172,7 @@ def test_nothing_is_left_to_the_cluster_to_delete(graph: Graph) -> None:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_production_presets_protect_what_cannot_be_had_again(preset: str) -> None:
     """Cluster and pools; nothing else, and nothing where it would be in the way."""
-    precious = {f"{STACK}-cluster-gke", f"{STACK}-system-pool", f"{STACK}-accelerator-pool"}
+    precious = {f"{STACK}-cluster-gke", f"{STACK}-system-pool", f"{STACK}-main-pool"}
     protected = {resource.name for resource in plan(preset).resources if resource.protect}
     assert protected == (set() if preset in FOR_TRYING else precious)
 

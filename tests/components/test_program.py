@@ -18,7 +18,7 @@ MISTAKES = {
     "beamline:projekt": "p",
     "beamline:region": "us-central1",
     "beamline:zone": "europe-west4-a",
-    "beamline:overrides": {"accelerator_pool": {"local_ssd_count": 3}},
+    "beamline:overrides": {"accelerator_pools": {"main": {"local_ssd_count": 3}}},
 }
 
 
@@ -30,7 +30,7 @@ def problems_in_process() -> ProblemsFound:
 
 def test_all_mistakes_come_at_once() -> None:
     assert {p.path for p in problems_in_process().problems if p.severity == "error"} == {
-        "accelerator_pool.local_ssd_count",
+        "accelerator_pools.main.local_ssd_count",
         "project",
         "projekt",
         "zone",

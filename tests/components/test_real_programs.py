@@ -163,7 +163,7 @@ def test_two_components_in_a_foreign_program(beamline_home: Path, tmp_path: Path
         result = up("platform", file, FOREIGN)
         assert set(result.changes) == {"create"}
         assert result.outputs == {
-            "pool": "platform-accelerator",
+            "pool": "platform-gpus",
             "namespace": "inference",
             "results": "gs://platform-inference-results",
         }

@@ -21,7 +21,7 @@ HUB = {
 
 
 def node_config(graph: Graph) -> dict[str, Any]:
-    config = named(graph, f"{STACK}-accelerator-pool").inputs["nodeConfig"]
+    config = named(graph, f"{STACK}-main-pool").inputs["nodeConfig"]
     assert isinstance(config, dict)
     return config
 
@@ -52,7 +52,7 @@ CAPACITY: dict[str, tuple[dict[str, Any], bool | None, dict[str, Any] | None]] =
 def test_networks_that_no_pod_uses_are_not_made() -> None:
     """A3 Ultra has them, and eight replicas of one GPU reach each other by none: neither profile, label nor right."""
     overrides = {
-        "accelerator_pool": {"machine_type": "a3-ultragpu-8g", "provisioning": {"kind": "reservation"}},
+        "accelerator_pools": {"main": {"machine_type": "a3-ultragpu-8g", "provisioning": {"kind": "reservation"}}},
         "serving": {"shape": {"replicas": 8}},
     }
     accepted = [
@@ -64,7 +64,7 @@ def test_networks_that_no_pod_uses_are_not_made() -> None:
         "replicas:many",
     ]
     graph = plan("small-l4", overrides=overrides, accept_unverified=accepted, reservation="beam-2026")
-    assert named(graph, f"{STACK}-accelerator-pool").inputs["networkConfig"] == {"enablePrivateNodes": True}
+    assert named(graph, f"{STACK}-main-pool").inputs["networkConfig"] == {"enablePrivateNodes": True}
     assert "labels" not in node_config(graph)
     assert "roles/compute.networkAdmin" not in [grant.get("role") for _, grant in grants(graph)]
 
@@ -72,11 +72,13 @@ def test_networks_that_no_pod_uses_are_not_made() -> None:
 def test_flex_start_is_a_pool_from_none() -> None:
     """What GKE insists on: no fixed size, no repair, no reservation; a day is a day."""
     overrides = {
-        "accelerator_pool": {"nodes": 2, "provisioning": {"kind": "flex_start", "max_run_duration_s": 86_400}},
+        "accelerator_pools": {
+            "main": {"nodes": 2, "provisioning": {"kind": "flex_start", "max_run_duration_s": 86_400}}
+        },
         "serving": {"wait": "accepted", "shape": {"replicas": 2}},
     }
     accepted = ["provisioning:flex_start", "replicas:many"]
-    pool = named(plan("small-l4", overrides=overrides, accept_unverified=accepted), f"{STACK}-accelerator-pool").inputs
+    pool = named(plan("small-l4", overrides=overrides, accept_unverified=accepted), f"{STACK}-main-pool").inputs
     config = pool["nodeConfig"]
     assert isinstance(config, dict)
     assert "nodeCount" not in pool
@@ -93,7 +95,7 @@ def test_flex_start_is_a_pool_from_none() -> None:
 def test_local_ssd_is_ephemeral_storage_or_raw_block() -> None:
     """GKE takes one of the two blocks, with the machine type's own count."""
     settings = {"accept_unverified": ["local-ssd:raw_block"]}
-    raw = plan("g4-llmd", overrides={"accelerator_pool": {"local_ssd_mode": "raw_block"}}, **settings)
+    raw = plan("g4-llmd", overrides={"accelerator_pools": {"main": {"local_ssd_mode": "raw_block"}}}, **settings)
     blocks = ("ephemeralStorageLocalSsdConfig", "localNvmeSsdBlockConfig")
     assert [[node_config(graph).get(block) for block in blocks] for graph in (plan("g4-llmd"), raw)] == [
         [{"localSsdCount": 32}, None],
@@ -104,7 +106,7 @@ def test_local_ssd_is_ephemeral_storage_or_raw_block() -> None:
 def test_nodes_are_repaired_unless_told_otherwise() -> None:
     """One operator found that a repair of bare metal silently changes its image: the choice is the preset's."""
     pools = [
-        named(plan("g4-llmd", overrides={"accelerator_pool": {"auto_repair": wanted}}), f"{STACK}-accelerator-pool")
+        named(plan("g4-llmd", overrides={"accelerator_pools": {"main": {"auto_repair": wanted}}}), f"{STACK}-main-pool")
         for wanted in (None, True, False)
     ]
     assert [pool.inputs["management"] for pool in pools] == [
@@ -116,7 +118,7 @@ def test_nodes_are_repaired_unless_told_otherwise() -> None:
 def test_capacity(case: str) -> None:
     """Spot nodes never eat a reservation, and a reservation is named."""
     settings, spot, affinity = CAPACITY[case]
-    overrides = {"accelerator_pool": {"provisioning": {"kind": case}}}
+    overrides = {"accelerator_pools": {"main": {"provisioning": {"kind": case}}}}
     config = node_config(plan("g4-llmd", overrides=overrides, **settings))
     assert (config.get("spot"), config.get("reservationAffinity")) == (spot, affinity)
 
@@ -124,7 +126,7 @@ def test_capacity(case: str) -> None:
 def test_what_a_machine_asks_for_comes_from_its_row() -> None:
     """Bare metal of one NVLink domain, and virtual machines that share nothing: same program, other rows."""
     metal, machines = plan("a4x-max-llmd"), plan("g4-llmd")
-    pools = [named(graph, f"{STACK}-accelerator-pool").inputs for graph in (metal, machines)]
+    pools = [named(graph, f"{STACK}-main-pool").inputs for graph in (metal, machines)]
     clusters = [named(graph, f"{STACK}-cluster-gke").inputs for graph in (metal, machines)]
     assert [cluster["enableShieldedNodes"] for cluster in clusters] == [False, True]
     assert ["DCGM" in str(cluster["monitoringConfig"]) for cluster in clusters] == [False, True]
@@ -133,7 +135,7 @@ def test_what_a_machine_asks_for_comes_from_its_row() -> None:
         {"enablePrivateNodes": True},
     ]
     assert [pool.get("placementPolicy") for pool in pools] == [
-        {"type": "COMPACT", "policyName": "beamline-dev-accelerator"},
+        {"type": "COMPACT", "policyName": "beamline-dev-main"},
         None,
     ]
     configs = [node_config(graph) for graph in (metal, machines)]
@@ -155,7 +157,7 @@ def test_huge_pages_come_with_the_transport_whose_agent_takes_them() -> None:
 
 def test_several_nodes_are_upgraded_one_after_the_other() -> None:
     """The pool has the time that its nodes need in a row."""
-    (one, two) = (named(plan(preset), f"{STACK}-accelerator-pool") for preset in ("g4-llmd", "g4-llmd-multi"))
+    (one, two) = (named(plan(preset), f"{STACK}-main-pool") for preset in ("g4-llmd", "g4-llmd-multi"))
     assert (one.inputs["nodeCount"], two.inputs["nodeCount"]) == (1, 2)
     assert [int(str(pool.custom_timeouts["update"])[:-1]) for pool in (one, two)] == [2400, 4800]
 
@@ -337,7 +339,7 @@ def test_binary_authorization_is_the_projects_policy() -> None:
 def test_a_disk_with_images_comes_with_streaming() -> None:
     """GKE attaches it to nodes with image streaming alone, whatever registry the images are from."""
     image = "projects/my-images/global/images/engines-1"
-    overrides = {"accelerator_pool": {"image_disk": image}}
+    overrides = {"accelerator_pools": {"main": {"image_disk": image}}}
     config = node_config(plan("g4-llmd", overrides=overrides, accept_unverified=["image-cache:secondary_boot_disk"]))
     assert config["secondaryBootDisks"] == [{"diskImage": image, "mode": "CONTAINER_IMAGE_CACHE"}]
     assert config["gcfsConfig"] == {"enabled": True}

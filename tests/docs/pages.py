@@ -28,7 +28,7 @@ MISTAKES = {
     "beamline:region": "us-central1",
     "beamline:zone": "us-east4-a",
     "beamline:overrides": {
-        "accelerator_pool": {"local_ssd_count": 16},
+        "accelerator_pools": {"main": {"local_ssd_count": 16}},
         "serving": {
             "engin": {"version": "0.33.0"},
             "engine": {"version": "0.32.0"},
@@ -80,7 +80,7 @@ def _presets_table() -> str:
     place = {"beamline:project": "your-project-id", "beamline:region": "us-central1", "beamline:zone": "us-central1-b"}
     for name in preset_names():
         chosen = {**place, "beamline:preset": name, "beamline:accept_unverified": ["precision:nvfp4"]}
-        pool = compose(name, key="preset", where="")[0]["accelerator_pool"]
+        pool = compose(name, key="preset", where="")[0]["accelerator_pools"]["main"]
         if pool["provisioning"]["kind"] == "reservation":
             chosen["beamline:reservation"] = PLACEHOLDER_SUB_BLOCK
         spec = resolve("x", pulumi_config(chosen), where="README.md", applying=False)

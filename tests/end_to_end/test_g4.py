@@ -33,7 +33,7 @@ HALF_THE_DISKS = {
     "beamline:region": "us-central1",
     "beamline:zone": "us-central1-b",
     "beamline:accept_unverified": ["precision:nvfp4"],
-    "beamline:overrides": {"accelerator_pool": {"machine_type": "g4-standard-192", "nodes": 2}},
+    "beamline:overrides": {"accelerator_pools": {"main": {"machine_type": "g4-standard-192", "nodes": 2}}},
 }
 """The same model on machines with 16 local SSDs in place of 32."""
 
@@ -135,9 +135,9 @@ def test_another_ssd_count_is_stopped_before_the_pool_is_touched(applied: str, t
     with pytest.raises(ProblemsFound) as raised:
         sandbox.up("g4", file)
     for said in (planned.stdout, str(raised.value)):
-        assert "error[would-replace] g4-accelerator-pool.nodeConfig.ephemeralStorageLocalSsdConfig" in said
+        assert "error[would-replace] g4-main-pool.nodeConfig.ephemeralStorageLocalSsdConfig" in said
         assert "32 is recorded" in said
-        assert "--allow-replace g4-accelerator-pool" in said
+        assert "--allow-replace g4-main-pool" in said
     assert planned.returncode == 1
     assert _node_uids() == nodes
 

@@ -39,7 +39,7 @@ def test_what_cannot_be_scheduled_fails_with_the_schedulers_words_and_mends(sand
     file = stack_file(tmp_path, "a4x-max-dynamo", {"serving": {"transport": {"name": "nvlink+rdma"}}})
     assert sandbox.up("metal", file, HERE / "programs" / "nothing").warnings == []
 
-    _faults({"nodes": [{"pool": "beamline-metal-accelerator", "place": 0, "rdma_devices": 7}]})
+    _faults({"nodes": [{"pool": "beamline-metal-main", "place": 0, "rdma_devices": 7}]})
     assert "cannot allocate all claims" in _reasons(file)
     _faults({})
     assert sandbox.up("metal", file).warnings == []

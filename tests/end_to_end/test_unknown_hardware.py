@@ -49,7 +49,7 @@ def test_it_is_forked_filled_in_planned_checked_and_applied_from_data_only(tmp_p
     shutil.copy(A5 / row.name, row)
     made = _json(beamline(copy, *FORK, "--json"))
     assert made["written"] == ["stacks/presets/a5.yaml", "stacks/Pulumi.a5.yaml"]
-    assert {change["path"] for change in made["changes"]} >= {"accelerator_pool.provisioning"}
+    assert {change["path"] for change in made["changes"]} >= {"accelerator_pools.main.provisioning"}
     (checked,) = _json(beamline(copy, "check", "a5", "--json"))["stacks"]
     assert {problem["severity"] for problem in checked["problems"]} == {"note"}
 

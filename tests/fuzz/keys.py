@@ -23,6 +23,8 @@ _DEFINITIONS: Mapping[str, Schema] = json.loads((SCHEMAS_DIR / "preset.schema.js
 PRESET = _DEFINITIONS["Preset"]
 _USUAL = ("10.64.0.0/20", "10.128.0.0/14", "1.35.9-gke.1100000", "acme", "acme/weights", "a" * 40)
 """Texts that make sense wherever their form is right; those drawn from a pattern alone mostly do not."""
+_NAMES = ("main", "green")
+"""Of pools: what the shipped presets call theirs, and another."""
 _FEW = 64
 """How far above its minimum a number is drawn; its maximum is drawn as well."""
 _MOST_ITEMS = 2
@@ -71,7 +73,8 @@ def unknown_keys(data: Any, base: Any, schema: Schema = PRESET, above: Path = ()
     if "patternProperties" in found:
         (line,) = found["patternProperties"].values()
         for key, value in data.items():
-            yield from unknown_keys(value, {}, line, (*above, key))
+            below = base.get(key) if isinstance(base, Mapping) else None
+            yield from unknown_keys(value, below, line, (*above, key))
         return
     for key, value in data.items():
         if key not in found["properties"]:
@@ -96,10 +99,17 @@ def at(path: Path, data: Mapping[str, Any]) -> Schema | None:
     place: Any = data
     for key in path:
         section = section_schema(schema, place, {}) if isinstance(place, Mapping) else None
-        if section is None or key not in section.get("properties", {}):
+        named = {} if section is None else _named(section, key) | section.get("properties", {})
+        if key not in named:
             return None
-        schema, place = section["properties"][key], place.get(key, {})
+        schema, place = named[key], place.get(key, {})
     return schema
+
+
+def _named(section: Schema, name: str) -> dict[str, Schema]:
+    """What a section of names of the user's own holds under one that has the right form."""
+    lines = [line for form, line in section.get("patternProperties", {}).items() if re.fullmatch(form, name)]
+    return {name: lines[0]} if lines else {}
 
 
 def fitting(schema: Schema, *, whole: bool = False) -> st.SearchStrategy[Any]:
@@ -136,6 +146,7 @@ def least(schema: Schema) -> Any:
 
 def _section(schema: Schema, *, whole: bool) -> st.SearchStrategy[Any]:
     fields = {key: fitting(field, whole=whole) for key, field in schema.get("properties", {}).items()}
+    fields |= {name: fitting(line, whole=whole) for name in _NAMES for line in _named(schema, name).values()}
     needed = {key: fields.pop(key) for key in (schema.get("required", []) if whole else ["kind"]) if key in fields}
     return st.fixed_dictionaries(needed, optional=fields)
 

@@ -42,6 +42,7 @@ def at_path(data: Any, path: tuple[str, ...]) -> Any:
 
 def settings_for(*layers: Any) -> dict[str, Any]:
     """Return sound settings for a preset and what is laid over it: with a reservation where one is needed."""
-    kinds = [at_path(layer, ("accelerator_pool", "provisioning", "kind")) for layer in layers]
-    named = [kind for kind in kinds if kind is not None]
-    return {**SETTINGS, **({"beamline:reservation": _RESERVATION} if named[-1:] == ["reservation"] else {})}
+    pools = [at_path(layer, ("accelerator_pools",)) for layer in layers]
+    said = [(name, at_path(pool, ("provisioning", "kind"))) for some in pools for name, pool in (some or {}).items()]
+    kinds = {name: kind for name, kind in said if kind is not None}
+    return {**SETTINGS, **({"beamline:reservation": _RESERVATION} if "reservation" in kinds.values() else {})}

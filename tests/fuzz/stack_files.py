@@ -26,7 +26,7 @@ _SETTING = {
     "beamline:reservation": st.sampled_from(["r", "projects/acme/reservations/r", "R"]) | ANYTHING,
     "beamline:mirror": st.sampled_from(["m.example.com:5000/x", "https://m", "gcr.io/a/b"]) | ANYTHING,
     "beamline:accept_unverified": st.lists(st.sampled_from(["precision:nvfp4", "kv-cache:fp8", "x", 5])) | ANYTHING,
-    "beamline:allow_replace": st.lists(st.sampled_from(["g4-accelerator-pool", "x", 5])) | ANYTHING,
+    "beamline:allow_replace": st.lists(st.sampled_from(["g4-main-pool", "x", 5])) | ANYTHING,
     "beamline:overrides": ANYTHING,
     "gcp:zone": ANYTHING,
     "beamlin:project": ANYTHING,

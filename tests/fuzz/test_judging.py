@@ -61,10 +61,10 @@ def test_an_unknown_key_without_a_problem_is_found() -> None:
 
 
 def test_a_value_that_is_not_what_was_asked_for_is_found() -> None:
-    nodes = {"accelerator_pool": {"nodes": BASE["accelerator_pool"]["nodes"]}}
+    nodes = {"accelerator_pools": {"main": {"nodes": BASE["accelerator_pools"]["main"]["nodes"]}}}
     assert changed_silently(nodes, _spec()) == []
-    (said,) = changed_silently({"accelerator_pool": {"nodes": 7}}, _spec())
-    assert said.startswith("accelerator_pool.nodes: asked 7")
+    (said,) = changed_silently({"accelerator_pools": {"main": {"nodes": 7}}}, _spec())
+    assert said.startswith("accelerator_pools.main.nodes: asked 7")
     assert changed_silently({"production": 1}, _spec()) != [], "a number is not true"
     assert changed_silently({"serving": {"engin": 1}}, _spec()) != []
 

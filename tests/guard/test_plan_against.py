@@ -15,11 +15,11 @@ from tests.cli.command import Ran, run
 from tests.cli.schemas import PLAN
 from tests.guard.applied import exported
 
-LARGER = "accelerator_pool.machine_type=g2-standard-24"
+LARGER = "accelerator_pools.main.machine_type=g2-standard-24"
 """A machine with two local SSDs in place of one."""
-SSD = "small-l4-accelerator-pool.nodeConfig.ephemeralStorageLocalSsdConfig.localSsdCount"
+SSD = "small-l4-main-pool.nodeConfig.ephemeralStorageLocalSsdConfig.localSsdCount"
 GUARDED = {
-    "small-l4-accelerator-pool",
+    "small-l4-main-pool",
     "small-l4-cluster-gke",
     "small-l4-network-nodes",
     "small-l4-network-proxy-only",
@@ -70,13 +70,13 @@ def test_another_ssd_count_is_stopped(against: Callable[..., Ran]) -> None:
     assert ran.code == 1
     assert (problem["rule"], problem["value"], problem["allowed"]) == ("would-replace", 2, "1")
     assert "1 is recorded" in problem["why"]
-    assert "--allow-replace small-l4-accelerator-pool" in problem["remedy"]
-    assert {path.partition(".")[0] for _, path in _errors(ran)} == {"small-l4-accelerator-pool"}
-    assert _operations(ran)["small-l4-accelerator-pool"] == "replace"
+    assert "--allow-replace small-l4-main-pool" in problem["remedy"]
+    assert {path.partition(".")[0] for _, path in _errors(ran)} == {"small-l4-main-pool"}
+    assert _operations(ran)["small-l4-main-pool"] == "replace"
 
 
 def test_it_can_be_meant_for_one_run(against: Callable[..., Ran]) -> None:
-    ran = against("--set", LARGER, "--allow-replace", "small-l4-accelerator-pool", "--json")
+    ran = against("--set", LARGER, "--allow-replace", "small-l4-main-pool", "--json")
     assert (ran.code, _errors(ran)) == (0, [])
 
 
@@ -95,7 +95,7 @@ def test_a_cluster_that_goes_takes_its_pools_along(against: Callable[..., Ran]) 
             resource["outputs"]["datapathProvider"] = "LEGACY_DATAPATH"
     ran = against("--json", text=json.dumps(state))
     assert _errors(ran) == [
-        ("would-replace", "small-l4-accelerator-pool"),
+        ("would-replace", "small-l4-main-pool"),
         ("would-replace", "small-l4-cluster-gke.datapathProvider"),
         ("would-replace", "small-l4-system-pool"),
     ]
@@ -122,7 +122,7 @@ def test_an_unused_name_is_a_problem(against: Callable[..., Ran]) -> None:
     assert _errors(against("--allow-replace", "small-l4-acelerator-pool", "--json")) == [
         ("allow-replace-unused", "allow_replace")
     ]
-    ran = against("--allow-replace", "small-l4-accelerator-pool", "--json")
+    ran = against("--allow-replace", "small-l4-main-pool", "--json")
     assert [p["severity"] for p in ran.json()["problems"] if p["rule"] == "allow-replace-unused"] == ["warning"]
     assert ran.code == 0
 

@@ -29,21 +29,59 @@ PRESETS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 }
 """Stacks with llm-d by name: preset, overrides, accepted features."""
 
-GOLDENS = {**PRESETS, **DYNAMO_PRESETS}
+_G4: dict[str, Any] = {
+    "machine_type": "g4-standard-384",
+    "nodes": 1,
+    "boot_disk_gb": 200,
+    "provisioning": {"kind": "on_demand"},
+}
+_METAL: dict[str, Any] = {
+    "machine_type": "a4x-maxgpu-4g-metal",
+    "nodes": 8,
+    "boot_disk_gb": 200,
+    "provisioning": {"kind": "reservation"},
+}
+POOLS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "pools": (
+        "g4-llmd-multi",
+        {
+            "accelerator_pools": {
+                "main": {"nodes": 1},
+                "green": _G4,
+                "idle": {**_G4, "use": "standby"},
+                "other": {**_G4, "machine_type": "g4-standard-192", "use": "standby"},
+                "old": {**_G4, "nodes": 2, "use": "draining"},
+            }
+        },
+        [],
+    ),
+    "metal-pools": (
+        "a4x-max-llmd",
+        {
+            "accelerator_pools": {"main": {"use": "draining"}, "green": _METAL},
+            "serving": {"transport": {"name": "nvlink+rdma"}},
+        },
+        ["transport:nvlink+rdma"],
+    ),
+}
+"""With several accelerator pools: two that serve, two that stand by, one that is drained; a drain between domains."""
+
+GOLDENS = {**PRESETS, **DYNAMO_PRESETS, **POOLS}
 """These have golden files."""
 
 CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     **PRESETS,
+    **POOLS,
     "local-ssd-tier": (
         "g4-llmd",
         {"serving": {"kv_cache": {"offload": {"kind": "local_ssd", "gib_per_replica": 2000}}}},
         ["kv-offload:local_ssd"],
     ),
-    "raw-block": ("g4-llmd", {"accelerator_pool": {"local_ssd_mode": "raw_block"}}, ["local-ssd:raw_block"]),
+    "raw-block": ("g4-llmd", {"accelerator_pools": {"main": {"local_ssd_mode": "raw_block"}}}, ["local-ssd:raw_block"]),
     "raw-block-tier": (
         "g4-llmd",
         {
-            "accelerator_pool": {"local_ssd_mode": "raw_block"},
+            "accelerator_pools": {"main": {"local_ssd_mode": "raw_block"}},
             "serving": {"kv_cache": {"offload": {"kind": "local_ssd", "gib_per_replica": 2000}}},
         },
         ["local-ssd:raw_block", "kv-offload:local_ssd"],
@@ -134,5 +172,6 @@ def spec_of(case: str) -> StackSpec:
         "beamline:accept_unverified": json.dumps(accepted),
     }
     if preset.startswith("a4x"):
-        config["beamline:reservation"] = RESERVATION
+        by_pool = {name: f"{RESERVATION}-{name}" for name in overrides.get("accelerator_pools", {})}
+        config["beamline:reservation"] = json.dumps(by_pool) if case == "metal-pools" else RESERVATION
     return resolve("test", config, where=f"case {case}", applying=False)

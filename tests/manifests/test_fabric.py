@@ -33,7 +33,7 @@ def test_the_driver_serves_compute_domains_only_on_the_accelerator_nodes() -> No
             "matchExpressions": [
                 {"key": "cloud.google.com/gke-accelerator", "operator": "In", "values": ["nvidia-gb300"]},
                 {"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]},
-                {"key": "cloud.google.com/gke-nodepool", "operator": "In", "values": ["beamline-test-accelerator"]},
+                {"key": "cloud.google.com/gke-nodepool", "operator": "In", "values": ["beamline-test-main"]},
             ]
         }
     ]
@@ -45,7 +45,7 @@ def test_the_driver_serves_compute_domains_only_on_the_accelerator_nodes() -> No
 
 def test_the_quota_has_room_for_every_pod_of_the_driver_and_for_the_controllers_successor() -> None:
     quota = objects_of("a4x-max-llmd").one("ResourceQuota", "system-priority")
-    nodes = spec_of("a4x-max-llmd").preset.accelerator_pool.nodes
+    nodes = spec_of("a4x-max-llmd").preset.accelerator_pools["main"].nodes
     assert quota["metadata"]["namespace"] == "dra-driver-nvidia-gpu"
     assert int(quota["spec"]["hard"]["pods"]) == 2 * nodes + 2
     (scope,) = quota["spec"]["scopeSelector"]["matchExpressions"]
@@ -68,7 +68,7 @@ def test_the_node_agent_runs_where_rdma_is_claimed() -> None:
     assert pod["nodeSelector"] == {
         "cloud.google.com/gke-accelerator": "nvidia-gb300",
         "node.kubernetes.io/instance-type": "a4x-maxgpu-4g-metal",
-        "cloud.google.com/gke-nodepool": "beamline-test-accelerator",
+        "cloud.google.com/gke-nodepool": "beamline-test-main",
         "gke.networks.io/accelerator-network-profile": "auto",
         "cloud.google.com/gke-os-distribution": "cos",
     }

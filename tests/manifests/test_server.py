@@ -73,14 +73,14 @@ def nodes(spec: StackSpec) -> list[Any]:
     pools = "cloud.google.com/gke-nodepool"
     accelerator = {
         "cloud.google.com/gke-accelerator": hardware.gpu.accelerator_type,
-        pools: spec.accelerator_pool_name,
+        pools: spec.pool_name(spec.pools[0]),
     }
     room = {"cpu": "380", "memory": "1300Gi", "ephemeral-storage": "9000Gi", "pods": "110"}
     taint = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
     gpus = {"nvidia.com/gpu": str(hardware.gpu.count)}
     pool = [
         _node(f"gpu-{n}", hardware.machine_type, {**room, **gpus}, accelerator, [taint])
-        for n in range(spec.preset.accelerator_pool.nodes)
+        for n in range(spec.preset.accelerator_pools["main"].nodes)
     ]
     small = {**room, "cpu": "7900m", "memory": "28Gi"}
     return [*pool, _node("system-0", system.machine_type, small, {pools: spec.system_pool_name}, [])]

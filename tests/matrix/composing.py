@@ -29,7 +29,7 @@ _CONTEXT_TOKENS, _SEQUENCES = 8192, 16
 """Little enough for the smallest GPU: how long a context fits, and how many of them, is no axis."""
 
 KEYS: Mapping[str, str] = {
-    "hardware": "accelerator_pool",
+    "hardware": "accelerator_pools",
     "router": "serving.router",
     "engine": "serving.engine",
     "weights": "model",
@@ -129,10 +129,12 @@ def composed(choice: Choice) -> dict[str, Any]:
     transport = choice["transport"]
     overrides = {
         "system_pool": {"machine_type": max(catalog.system, key=lambda name: catalog.system[name].machine.vcpus)},
-        "accelerator_pool": {
-            "machine_type": hardware.machine_type,
-            "nodes": math.ceil(len(replicas) * size / gpus),
-            "provisioning": {"kind": hardware.gke.provisioning[0]},
+        "accelerator_pools": {
+            "main": {
+                "machine_type": hardware.machine_type,
+                "nodes": math.ceil(len(replicas) * size / gpus),
+                "provisioning": {"kind": hardware.gke.provisioning[0]},
+            }
         },
         "model": {
             "name": model_name,

@@ -92,7 +92,7 @@ def presets_of(foundation: tuple[str, ...]) -> list[str]:
     for name, preset in COMPOSED.items():
         model, serving = preset["model"], preset["serving"]
         stands_on = (
-            preset["accelerator_pool"]["machine_type"],
+            preset["accelerator_pools"]["main"]["machine_type"],
             f"{model['name']} {model['checkpoint']}",
             serving["router"]["kind"],
             serving["engine"]["kind"],

@@ -122,6 +122,37 @@ def test_a_set_says_what_it_waits_for_and_when_it_is_there(writer: Recorder) -> 
     assert (writer.last["readyReplicas"], writer.last["updatedReplicas"], writer.last["replicas"]) == (1, 1, 1)
 
 
+def test_with_a_surge_no_group_goes_before_another_is_ready(writer: Recorder) -> None:
+    """One group too many comes first and goes last; the set is available when it is gone."""
+    rolling = {"type": "RollingUpdate", "rollingUpdateConfiguration": {"maxSurge": 1, "maxUnavailable": 0}}
+    controller, template = LeaderWorkerSets(writer.world, writer), {"size": 1}
+    writer.world.put(lws(template=template, rolloutStrategy=rolling))
+    controller.run_once()
+    assert writer.taken() == ["create beam-0", "create beam-1"]
+    steps = []
+    for pod in ("beam-0", "beam-1"):
+        writer.status_of(pod, **READY)
+    changed = template | {"workerTemplate": {"spec": {"containers": [{"name": "v", "image": "v:2"}]}}}
+    writer.world.put(lws(template=changed, rolloutStrategy=rolling))
+    for _ in range(7):
+        controller.run_once()
+        taken = writer.taken()
+        steps += [*taken, conditions(writer).get("Available", ("", ""))[0]]
+        for line in taken:
+            if line.startswith("create"):
+                writer.status_of(line.removeprefix("create "), **READY)
+    assert [step for step in steps if step not in ("", "False")] == [
+        "create beam-2",
+        "delete beam-0",
+        "create beam-0",
+        "delete beam-1",
+        "create beam-1",
+        "delete beam-2",
+        "True",
+        "True",
+    ]
+
+
 def test_nothing_happens_without_a_ready_operator(writer: Recorder) -> None:
     writer.world.put({**OPERATOR, "status": {}})
     writer.world.put(lws())

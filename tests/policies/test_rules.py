@@ -101,6 +101,15 @@ def _cluster(*, metal: bool) -> Graph:
     return graph_of(sound_bodies(), cluster, *([metal_pool] if metal else []))
 
 
+def _beside(machine_type: str, cluster: str = "beamline-t") -> Graph:
+    """The sound stack's pool, and another of a machine type in some cluster."""
+    (pool,) = (each for each in sound().resources if each.type == _POOL)
+    config: Any = pool.inputs["nodeConfig"]
+    other = {**config, "machineType": machine_type, "shieldedInstanceConfig": {"enableSecureBoot": True}}
+    inputs = {**pool.inputs, "name": "other", "cluster": cluster, "nodeConfig": other}
+    return graph_of(sound_bodies(), resource(_POOL, "other", inputs, provider=GOOGLE))
+
+
 def _granting(kind: str, role: str) -> Graph:
     return graph_of(sound_bodies(), resource(kind, "grant", {"role": role, "member": UNKNOWN}, provider=GOOGLE))
 
@@ -187,6 +196,11 @@ REGISTRATIONS: dict[str, tuple[Graph, Graph, tuple[str, str]]] = {
         _cluster(metal=False),
         _cluster(metal=True),
         ("node-not-shielded", "Cluster/c.enableShieldedNodes"),
+    ),
+    "machines with and without a virtual TPM in one cluster": (
+        _beside("a4x-maxgpu-4g-metal"),
+        _beside("a4x-maxgpu-4g-metal", cluster="another"),
+        ("pools-share-cluster", "NodePool/other.nodeConfig.machineType"),
     ),
     "a role that nothing is known to need": (
         _granting("gcp:projects/iAMMember:IAMMember", "roles/editor"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from beamline.preflight import Target
 from beamline.preflight.checks.addresses import Ground, Subnet
-from beamline.preflight.checks.applied import Applied
+from beamline.preflight.checks.applied import Applied, AppliedPool
 from beamline.preflight.checks.certificates import Certificate
 from beamline.preflight.checks.images import Image, needed_archs
 from beamline.preflight.checks.machine_types import Machine, Offer
@@ -121,21 +121,21 @@ def one_without_usage(limit: float) -> Callable[[Target], list[Room]]:
     return answer
 
 
-def reserved(part: Part | None = None, **changes: Any) -> Callable[[Target], Reserved]:
+def reserved(part: Part | None = None, **changes: Any) -> Callable[[Target], dict[str, Reserved]]:
     given = {
         "machine_type": "a4x-maxgpu-4g-metal",
         "count": 18,
         "owner": SANDBOX_PROJECT,
         "part": part or Part("sub-block", "s", 18, 0, 18, "HEALTHY"),
     }
-    return lambda _: Reserved(**{**given, **changes})
+    return lambda asked: {name: Reserved(**{**given, **changes}) for name in asked.reservations}
 
 
-def block(**changes: Any) -> Callable[[Target], Reserved]:
-    return reserved(replace(Part("sub-block", "s", 18, 0, 18, "HEALTHY"), **changes))
+def block(own: int = 0, **changes: Any) -> Callable[[Target], dict[str, Reserved]]:
+    return reserved(replace(Part("sub-block", "s", 18, 0, 18, "HEALTHY"), **changes), own=own)
 
 
-def of_sub_blocks(healthy: int, degraded: int) -> Callable[[Target], Reserved]:
+def of_sub_blocks(healthy: int, degraded: int) -> Callable[[Target], dict[str, Reserved]]:
     """A block of 18 hosts of which some sub-blocks are degraded: half of its hosts are enough, a quarter is not."""
     return reserved(Part("block", "b", 18, 0, None, "DEGRADED", (healthy, degraded)))
 
@@ -157,7 +157,7 @@ def pods_free(addresses: int, **changes: Any) -> Callable[[Target], Ground]:
 TINY = Subnet("nodes", "10.0.0.0/20", ranges=(("pods", "10.4.0.0/23"), ("services", "10.8.0.0/20")),
               free=(("", 4092), ("services", 4096)))  # fmt: skip
 """It is not told how many addresses are free for pods, and all of them are too few."""
-IN_PLACE = Applied(cluster=True, accelerator_nodes=1, system_nodes=1)
+IN_PLACE = Applied(cluster=True, pools={"main": AppliedPool(1)}, system_nodes=1)
 
 
 def bucket(**changes: Any) -> Callable[[Target], Any]:

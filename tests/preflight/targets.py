@@ -60,6 +60,5 @@ def simulated(folder: Path, asked: Target, project: str = "") -> Iterator[World]
     """Serve a simulated project whose own file says ``project``, for as long as the test asks."""
     if project:
         (folder / "project.yaml").write_text(project)
-    machine_type = asked.spec.preset.accelerator_pool.machine_type
-    with serving(simulated_project(folder), machine_type=machine_type) as endpoint:
+    with serving(simulated_project(folder), assumed=asked.reserved_machine_types) as endpoint:
         yield world(endpoint)

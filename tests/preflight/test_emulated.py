@@ -63,7 +63,7 @@ reservations:
   - {name: projects/other/reservations/r, zone: us-central1-b, machine_type: g4-standard-384, count: 18,
      shared_with: [somebody]}
 """
-RESERVE = {"accelerator_pool": {"provisioning": {"kind": "reservation"}}}
+RESERVE = {"accelerator_pools": {"main": {"provisioning": {"kind": "reservation"}}}}
 QUOTA = "quotas: [{{metric: {}, limit: {}}}]"
 FAMILY = "quotas: [{{metric: {}, limit: {}, region: us-central1, family: {}}}]"
 G4, METAL = "g4-llmd", "a4x-max-dynamo"
@@ -144,8 +144,8 @@ def cluster(nodes: int, sub_block: str = "s") -> Iterator[Record]:
     path = f"projects/{SANDBOX_PROJECT}/locations/us-central1/clusters/beamline-dev"
     yield made("gcp:container/cluster:Cluster", "us-central1", "beamline-dev", path)
     affinity = {"values": [f"r/reservationBlocks/b/reservationSubBlocks/{sub_block}"]}
-    yield made("gcp:container/nodePool:NodePool", "us-central1", "beamline-dev-accelerator",
-               f"{path}/nodePools/beamline-dev-accelerator", nodeCount=nodes, cluster="beamline-dev",
+    yield made("gcp:container/nodePool:NodePool", "us-central1", "beamline-dev-main",
+               f"{path}/nodePools/beamline-dev-main", nodeCount=nodes, cluster="beamline-dev",
                nodeConfig={"machineType": "a4x-maxgpu-4g-metal", "reservationAffinity": affinity})  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from beamline.preflight import CHECKS, Check, Standing, Target
 from beamline.preflight.checks.addresses import Ground, Subnet, Vpc
-from beamline.preflight.checks.applied import Applied
+from beamline.preflight.checks.applied import Applied, AppliedPool
 from beamline.preflight.checks.certificates import Certificate
 from beamline.preflight.checks.cuda import Built
 from beamline.preflight.checks.machine_types import Offer
@@ -280,11 +280,11 @@ def test_what_nobody_told_is_not_fine(check: str, asked: Any, answer: Any, reaso
 def test_nodes_that_exist_need_no_room_once_more() -> None:
     check = BY_ID["reservation"]
     assert [f.rule for f in check.judge(metal(), block(in_use=18)(metal()))] == ["reservation-too-small"]
-    assert [f.rule for f in check.judge(metal(), replace(block(in_use=18)(metal()), own=8))] == [""]
-    sick = replace(block(in_use=9, healthy=8)(metal()), own=8)
+    assert [f.rule for f in check.judge(metal(), block(own=8, in_use=18)(metal()))] == [""]
+    sick = block(own=8, in_use=9, healthy=8)(metal())
     assert [f.rule for f in check.judge(metal(), sick)] == ["reservation-unhealthy"]
-    assert [f.rule for f in check.judge(metal(), replace(block(in_use=8, healthy=8)(metal()), own=8))] == [""]
-    assert quota_needs(g4(), Applied(cluster=True, accelerator_nodes=1, system_nodes=2)) == []
+    assert [f.rule for f in check.judge(metal(), block(own=8, in_use=8, healthy=8)(metal()))] == [""]
+    assert quota_needs(g4(), Applied(cluster=True, pools={"main": AppliedPool(1)}, system_nodes=2)) == []
 
 
 def test_a_stack_in_place_holds_its_ranges_itself() -> None:

@@ -21,7 +21,7 @@ Stack = Callable[..., StackSpec]
 def sound(settings: Mapping[str, Any]) -> dict[str, Any]:
     """A sound stack file with some settings changed; it names a reservation where the preset asks for one."""
     chosen: dict[str, Any] = {**SOUND, **settings}
-    pool = compose(chosen["preset"], key="preset", where="")[0]["accelerator_pool"]
+    pool = compose(chosen["preset"], key="preset", where="")[0]["accelerator_pools"]["main"]
     if pool["provisioning"]["kind"] == "reservation":
         chosen.setdefault("reservation", RESERVATION)
     return chosen

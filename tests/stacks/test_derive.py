@@ -55,7 +55,7 @@ def test_replicas_share_a_node(stack: Stack) -> None:
         per_node = min(d.replicas_per_node, d.replicas)
         assert d.replicas_per_node * d.gpus_per_pod <= gpus
         assert d.gpus_per_pod * d.nodes_per_replica == spec.preset.serving.shape.tensor_parallel
-        assert d.nodes_needed <= spec.preset.accelerator_pool.nodes
+        assert d.nodes_needed <= spec.preset.accelerator_pools["main"].nodes
         assert per_node * d.pod_cpu * 1000 <= d.allocatable_cpu_millicores - 2000
         assert per_node * d.pod_memory_gib < d.allocatable_memory_gib
         assert per_node * d.pod_ephemeral_gib * 2**30 + d.weights_bytes < d.allocatable_ephemeral_gib * 2**30

@@ -139,6 +139,6 @@ def test_an_unknown_section_is_offered_what_a_stack_file_may_override(key: str, 
             resolve("g4", config, where=WHERE, applying=False)
         (problem,) = [p for p in found.value.problems if p.rule == "unknown-key"]
         assert problem.allowed == (
-            "accelerator_pool, cluster, model, monitoring, network, production, serving, system_pool"
+            "accelerator_pools, cluster, model, monitoring, network, production, serving, system_pool"
         )
         assert problem.remedy == (f"rename it to {guess!r}" if guess else "remove it or use one of the allowed keys")

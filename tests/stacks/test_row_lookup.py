@@ -37,7 +37,11 @@ def test_rows_of_a_preset() -> None:
 
 
 UNKNOWN: list[tuple[dict[str, Any], str, str]] = [
-    ({"accelerator_pool": {"machine_type": "g4-standard-385"}}, "accelerator_pool.machine_type", "g4-standard-384"),
+    (
+        {"accelerator_pools": {"main": {"machine_type": "g4-standard-385"}}},
+        "accelerator_pools.main.machine_type",
+        "g4-standard-384",
+    ),
     ({"system_pool": {"machine_type": "n4-standard-80"}}, "system_pool.machine_type", "n4-standard-8"),
     ({"model": {"name": "baem"}}, "model.name", "beam"),
     ({"model": {"checkpoint": "nvfp"}}, "model.checkpoint", "nvfp4"),
@@ -58,7 +62,7 @@ def test_unknown_names(over: dict[str, Any], path: str, guess: str) -> None:
 def test_all_unknown_names_at_once() -> None:
     """Four wrong names are four problems."""
     over = {
-        "accelerator_pool": {"machine_type": "x"},
+        "accelerator_pools": {"main": {"machine_type": "x"}},
         "system_pool": {"machine_type": "x"},
         "model": {"checkpoint": "x"},
         "serving": {"engine": {"version": "0.1.0"}},

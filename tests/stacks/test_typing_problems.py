@@ -37,6 +37,8 @@ def _put(data: dict[str, Any], section: dict[str, Any]) -> None:
 
 WHOLE = "a whole number is needed here, this is "
 QUOTE = "put it in quotes if it reads like a number: a version 1.30 would become 1.3"
+_POOL = {"machine_type": "x", "nodes": 1, "boot_disk_gb": 100, "provisioning": {"kind": "spot"}}
+
 CASES: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "text for a count": (
         {"system_pool": {"nodes": "2"}},
@@ -119,11 +121,11 @@ CASES: dict[str, tuple[dict[str, Any], list[Said]]] = {
         ],
     ),
     "too many": (
-        {"accelerator_pool": {"nodes": 1001}},
+        {"accelerator_pools": {"main": {"nodes": 1001}}},
         [
             (
                 "wrong-value",
-                "accelerator_pool.nodes",
+                "accelerator_pools.main.nodes",
                 "the number must be at most 1000",
                 "at most 1000",
                 "write a number in that range",
@@ -171,23 +173,77 @@ CASES: dict[str, tuple[dict[str, Any], list[Said]]] = {
         [("wrong-value", "model.name", "nothing is written here", "at least one", "write it, or leave the key out")],
     ),
     "a key of another kind": (
-        {"accelerator_pool": {"provisioning": {"name": "x"}}},
+        {"accelerator_pools": {"main": {"provisioning": {"name": "x"}}}},
         [
             (
                 "unknown-key",
-                "accelerator_pool.provisioning.name",
+                "accelerator_pools.main.provisioning.name",
                 "there is no key 'name' here, so it would do nothing",
                 "kind",
                 "remove it or use one of the allowed keys",
             )
         ],
     ),
+    "the key of one pool, which there may be several of now": (
+        {"accelerator_pool": {"nodes": 2}},
+        [
+            (
+                "unknown-key",
+                "accelerator_pool",
+                "there is no key 'accelerator_pool' here, so it would do nothing; did you mean 'accelerator_pools'?",
+                ", ".join(sorted(Preset.model_fields)),
+                "rename it to 'accelerator_pools'",
+            )
+        ],
+    ),
+    "names of pools": (
+        {"accelerator_pools": {"blue-1": {**_POOL, "use": "draining"}, "system": {**_POOL, "use": "idle"}}},
+        [
+            (
+                "wrong-key",
+                "accelerator_pools.blue-1",
+                "the text does not have the form that is needed here",
+                "a pool's name: at most 15 lower-case letters and digits, a letter first, not system",
+                "leave hyphens out, or shorten it: at GKE it is beamline-<stack>-<pool>",
+            ),
+            (
+                "wrong-key",
+                "accelerator_pools.system",
+                "the text does not have the form that is needed here",
+                "a pool's name: at most 15 lower-case letters and digits, a letter first, not system",
+                "that is the pool of routers and operators; choose another name",
+            ),
+            (
+                "wrong-value",
+                "accelerator_pools.system.use",
+                "this is not one of the values that exist",
+                "serving, standby, draining",
+                "write one of the allowed values",
+            ),
+        ],
+    ),
+    "a pool that is called like a key of pools": (
+        {"accelerator_pools": {"provisioning": {**_POOL, "provisioning": {"kind": "spot", "name": "x"}}}},
+        [
+            (
+                "unknown-key",
+                "accelerator_pools.provisioning.provisioning.name",
+                "there is no key 'name' here, so it would do nothing",
+                "kind",
+                "remove it or use one of the allowed keys",
+            )
+        ],
+    ),
+    "more pools than there may be": (
+        {"accelerator_pools": dict.fromkeys("abcdefghi", _POOL)},
+        [("wrong-value", "accelerator_pools", "there are more than 8", "at most 8", "leave some out")],
+    ),
     "a misspelt kind": (
-        {"accelerator_pool": {"provisioning": {"kind": "spott"}}},
+        {"accelerator_pools": {"main": {"provisioning": {"kind": "spott"}}}},
         [
             (
                 "wrong-kind",
-                "accelerator_pool.provisioning.kind",
+                "accelerator_pools.main.provisioning.kind",
                 "this section is chosen by its kind; that kind does not exist; did you mean 'spot'?",
                 "flex_start, on_demand, reservation, spot",
                 "write 'spot'",
@@ -195,11 +251,11 @@ CASES: dict[str, tuple[dict[str, Any], list[Said]]] = {
         ],
     ),
     "no kind": (
-        {"accelerator_pool": {"provisioning": {"!": 1, "name": "x"}}},
+        {"accelerator_pools": {"main": {"provisioning": {"!": 1, "name": "x"}}}},
         [
             (
                 "wrong-kind",
-                "accelerator_pool.provisioning.kind",
+                "accelerator_pools.main.provisioning.kind",
                 "this section is chosen by its kind",
                 "flex_start, on_demand, reservation, spot",
                 "set kind to one of the allowed words",
@@ -207,11 +263,11 @@ CASES: dict[str, tuple[dict[str, Any], list[Said]]] = {
         ],
     ),
     "a list as kind": (
-        {"accelerator_pool": {"provisioning": {"kind": ["spot"]}}},
+        {"accelerator_pools": {"main": {"provisioning": {"kind": ["spot"]}}}},
         [
             (
                 "wrong-kind",
-                "accelerator_pool.provisioning.kind",
+                "accelerator_pools.main.provisioning.kind",
                 "this section is chosen by its kind; that kind does not exist",
                 "flex_start, on_demand, reservation, spot",
                 "set kind to one of the allowed words",

@@ -216,15 +216,13 @@ def judge_subnetwork(target: Target, ground: Ground) -> list[Finding]:
                 remedy="name the VPC and a subnet of it",
             )
         ]
-    preset, rows = target.spec.preset, target.spec.rows
-    nodes = {
-        "accelerator": max(preset.accelerator_pool.nodes - ground.applied.accelerator_nodes, 0),
-        "system": max(preset.system_pool.nodes - ground.applied.system_nodes, 0),
-    }
-    pods = nodes["accelerator"] * _pod_addresses(rows.hardware.gke.max_pods_per_node)
-    pods += nodes["system"] * _pod_addresses(rows.system.gke.max_pods_per_node)
+    system, most = target.spec.preset.system_pool, target.spec.rows.system.gke.max_pods_per_node
+    pools = [(ground.applied.missing(pool), pool.row.gke.max_pods_per_node) for pool in target.spec.pools]
+    pools.append((system.nodes - ground.applied.system_nodes, most))
+    nodes = sum(max(missing, 0) for missing, _ in pools)
+    pods = sum(max(missing, 0) * _pod_addresses(most) for missing, most in pools)
     findings = [
-        _range(subnet, "", "network.subnetwork", sum(nodes.values())),
+        _range(subnet, "", "network.subnetwork", nodes),
         _range(subnet, plan.pods_range, "network.pods_range", pods),
         _range(subnet, plan.services_range, "network.services_range", 0 if ground.applied.cluster else 1),
     ]

@@ -20,7 +20,6 @@ from stacks.cloud import SANDBOX_PROJECT
 __all__ = ["IMAGES", "Image", "judge_images", "needed_archs"]
 
 _ARTIFACT_REGISTRY = "-docker.pkg.dev"
-_POOL = "cloud.google.com/gke-nodepool"
 _RELEASE = "kubernetes:helm.sh/v3:Release"
 
 
@@ -62,7 +61,8 @@ def _of_pods(target: Target, value: Any) -> Iterator[tuple[str, set[str]]]:
     if not isinstance(value, Mapping):
         return
     containers = [*_listed(value.get("initContainers")), *_listed(value.get("containers"))]
-    archs = _archs(target, str((value.get("nodeSelector") or {}).get(_POOL, ""))) if containers else set()
+    placed = [value.get("nodeSelector"), (value.get("affinity") or {}).get("nodeAffinity")] if containers else []
+    archs = _archs(target, json.dumps(placed))
     for container in containers:
         if isinstance(container, Mapping) and isinstance(container.get("image"), str):
             yield container["image"], archs
@@ -77,8 +77,9 @@ def _listed(value: Any) -> list[Any]:
 def _archs(target: Target, text: str) -> set[str]:
     """Architectures of the pools that a text names; pods that name none run on the system pool, which has no taint."""
     spec, rows = target.spec, target.spec.rows
-    pools = {spec.accelerator_pool_name: rows.hardware.machine.arch, spec.system_pool_name: rows.system.machine.arch}
-    return {arch for pool, arch in pools.items() if pool in text} or {rows.system.machine.arch}
+    pools = {spec.pool_name(pool): pool.row.machine.arch for pool in spec.pools}
+    pools[spec.system_pool_name] = rows.system.machine.arch
+    return {arch for pool, arch in pools.items() if json.dumps(pool) in text} or {rows.system.machine.arch}
 
 
 def _look(target: Target, world: World) -> dict[str, Image]:

@@ -66,7 +66,7 @@ def _machine(item: Mapping[str, object]) -> Machine:
 def _wanted(target: Target) -> dict[str, tuple[str, HardwareRow | SystemMachineRow]]:
     rows = target.spec.rows
     return {
-        rows.hardware.machine_type: ("accelerator_pool.machine_type", rows.hardware),
+        **{pool.row.machine_type: (f"{pool.path}.machine_type", pool.row) for pool in reversed(target.spec.pools)},
         rows.system.machine_type: ("system_pool.machine_type", rows.system),
     }
 

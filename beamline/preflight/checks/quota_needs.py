@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from beamline.preflight.checks.applied import Applied
 from beamline.preflight.rows import QuotaRow, quota_rows
 from beamline.preflight.target import Target
+from stacks.pools import Pool
 from stacks.rows import HardwareRow
 from stacks.spec import OnDemand, Reservation
 
@@ -26,7 +27,8 @@ class Need:
 
 def quota_needs(target: Target, applied: Applied) -> list[Need]:
     """Return every need above nothing; needs of the same quota are one."""
-    needs = [*_accelerator_needs(target, applied), *_system_needs(target, applied), *_resource_needs(target, applied)]
+    pools = [need for pool in target.spec.pools for need in _accelerator_needs(pool, applied)]
+    needs = [*pools, *_system_needs(target, applied), *_resource_needs(target, applied)]
     merged: dict[object, Need] = {}
     for need in needs:
         if need.amount <= 0:
@@ -38,24 +40,24 @@ def quota_needs(target: Target, applied: Applied) -> list[Need]:
     return list(merged.values())
 
 
-def _accelerator_needs(target: Target, applied: Applied) -> list[Need]:
-    pool, row, table = target.spec.preset.accelerator_pool, target.spec.rows.hardware, quota_rows()
-    nodes = pool.nodes - applied.accelerator_nodes
+def _accelerator_needs(wanted: Pool, applied: Applied) -> list[Need]:
+    pool, row, table = wanted.plan, wanted.row, quota_rows()
+    nodes = applied.missing(wanted)
     disks = Need(
         f"boot disks of {pool.machine_type} (GB)",
         nodes * pool.boot_disk_gb,
         table.disk_gb.get(row.gke.boot_disk_types[0]),
-        "accelerator_pool.boot_disk_gb",
+        f"{wanted.path}.boot_disk_gb",
     )
     if isinstance(pool.provisioning, Reservation):
         return [disks]
     on_demand = isinstance(pool.provisioning, OnDemand)
     how = "on demand" if on_demand else "preemptible"
-    path = "accelerator_pool.nodes"
+    path = f"{wanted.path}.nodes"
     found = [Need(f"{row.gpu.accelerator_type} {how}", nodes * row.gpu.count, _of_gpus(row, on_demand), path), disks]
     if on_demand:
         found.append(Need("GPUs in all regions", nodes * row.gpu.count, table.all_gpus, path))
-    ssd_gb = target.spec.derived.local_ssd_gib_per_node * nodes  # Google's quotas write GB and mean GiB
+    ssd_gb = wanted.local_ssd_gib_per_node * nodes  # Google's quotas write GB and mean GiB
     family = row.machine_type.partition("-")[0]
     return [*found, Need(f"local SSD of {family} (GB)", ssd_gb, table.local_ssd_gb.get(family), path)]
 
@@ -90,7 +92,8 @@ def _resource_needs(target: Target, applied: Applied) -> list[Need]:
     table = quota_rows()
     counts = Counter(resource.type for resource in target.resources()) if not applied.cluster else Counter[str]()
     found = [Need(kind.rpartition(":")[2], counts[kind], row, "network.kind") for kind, row in table.resources.items()]
-    if target.spec.rows.network_profile and not applied.accelerator_nodes:
-        networks = table.resources["gcp:compute/network:Network"]
-        found.append(Need("networks GKE makes for the accelerators", table.profile_networks, networks, "network.kind"))
+    made = [p for p in target.spec.pools if target.spec.rows.network_profile(p.row) and p.name not in applied.pools]
+    if made:
+        networks, amount = table.resources["gcp:compute/network:Network"], len(made) * table.profile_networks
+        found.append(Need("networks GKE makes for the accelerators", amount, networks, "network.kind"))
     return found

@@ -12,7 +12,7 @@ from beamline.preflight.google import NotFoundError
 from beamline.preflight.target import Target
 from beamline.preflight.world import World
 
-__all__ = ["RESERVATION", "Part", "Reserved", "judge_reservation"]
+__all__ = ["RESERVATION", "Part", "Reserved", "judge_reservations", "own_nodes"]
 
 _HEALTHY, _DEGRADED = "HEALTHY", "DEGRADED"
 
@@ -60,8 +60,12 @@ def reservation_parts(text: str, project: str) -> tuple[str, str, str, str]:
     return owner, name, block, sub_block
 
 
-def _look(target: Target, world: World) -> Reserved:
-    owner, name, block, sub_block = reservation_parts(str(target.spec.settings.reservation), target.project)
+def _look(target: Target, world: World) -> dict[str, Reserved]:
+    return {name: _looked_at(target, world, name) for name in target.reservations}
+
+
+def _looked_at(target: Target, world: World, text: str) -> Reserved:
+    owner, name, block, sub_block = reservation_parts(text, target.project)
     call = world.google.call
     try:
         found = call("compute", "reservations.get", project=owner, zone=target.zone, reservation=name)
@@ -79,15 +83,17 @@ def _look(target: Target, world: World) -> Reserved:
         share_type=sharing.get("shareType", ""),
         shared_with=frozenset(sharing.get("projectMap", {})),
         part=_part(target, world, owner, name, block, sub_block) if block else None,
-        own=_own(target, look_applied(target, world)),
+        own=own_nodes(target, text, look_applied(target, world)),
     )
 
 
-def _own(target: Target, applied: Applied) -> int:
-    """Return the pool's nodes when all of them are in what the stack names, or in a part of it."""
-    wanted = _named(str(target.spec.settings.reservation), target.project)
-    held = [_named(value, target.project) for value in applied.reservations]
-    return applied.accelerator_nodes if held and all(found[: len(wanted)] == wanted for found in held) else 0
+def own_nodes(target: Target, text: str, applied: Applied) -> int:
+    """Return the nodes of those pools whose nodes are all in what the stack names, or in a part of it."""
+    wanted, own = _named(text, target.project), 0
+    for pool in applied.pools.values():
+        held = [_named(value, target.project) for value in pool.reservations]
+        own += pool.nodes if held and all(found[: len(wanted)] == wanted for found in held) else 0
+    return own
 
 
 def _named(text: str, project: str) -> tuple[str, ...]:
@@ -164,9 +170,12 @@ def _hosts(part: Part) -> str:
     return f"{part.what} {part.name} is {part.health}, and it is not told how many of its hosts are healthy"
 
 
-def judge_reservation(target: Target, reserved: Reserved) -> list[Finding]:
-    """Tell everything that is wrong with the reservation, or that nothing is."""
-    name = str(target.spec.settings.reservation)
+def judge_reservations(target: Target, reserved: Mapping[str, Reserved]) -> list[Finding]:
+    """Tell of each reservation everything that is wrong with it, or that nothing is."""
+    return [finding for name, found in reserved.items() for finding in _judged(target, name, found)]
+
+
+def _judged(target: Target, name: str, reserved: Reserved) -> list[Finding]:
     if not reserved.exists:
         return [_missing(target, name, reserved)]
     problems = [*_unusable(target, name, reserved), *_too_small(target, name, reserved)]
@@ -180,7 +189,7 @@ def judge_reservation(target: Target, reserved: Reserved) -> list[Finding]:
             return [_health_not_told(name, part)]
         free = f"{part.what} {part.name}: {part.count - part.in_use} of {part.count} hosts free, {healthy} healthy"
     own = f"; {reserved.own} nodes of the stack are in it" if reserved.own else ""
-    return [Finding(_asked(name), free + own, f"{_nodes(target)} nodes", path="reservation")]
+    return [Finding(_asked(name), free + own, f"{_nodes(target, name)} nodes", path="reservation")]
 
 
 def _health_not_told(name: str, part: Part) -> Finding:
@@ -197,8 +206,14 @@ def _asked(name: str) -> str:
     return f"reservation {name} has room for the pool"
 
 
-def _nodes(target: Target) -> int:
-    return target.spec.preset.accelerator_pool.nodes
+def _nodes(target: Target, name: str) -> int:
+    """Nodes of all pools that take theirs from it."""
+    return sum(pool.plan.nodes for pool in target.reservations[name])
+
+
+def _key(target: Target, name: str) -> str:
+    """Where to make it fewer."""
+    return " or ".join(f"{pool.path}.nodes" for pool in target.reservations[name])
 
 
 def _problem(name: str, rule: str, *, found: str, needed: str, remedy: str) -> Finding:
@@ -225,7 +240,7 @@ def _missing(target: Target, name: str, reserved: Reserved) -> Finding:
 
 
 def _unusable(target: Target, name: str, reserved: Reserved) -> Iterator[Finding]:
-    wanted = target.spec.preset.accelerator_pool.machine_type
+    wanted = target.reserved_machine_types[name]
     if reserved.status and reserved.status != "READY":
         yield _problem(
             name,
@@ -263,7 +278,7 @@ def _unusable(target: Target, name: str, reserved: Reserved) -> Iterator[Finding
 
 
 def _too_small(target: Target, name: str, reserved: Reserved) -> Iterator[Finding]:
-    part, nodes = reserved.part, _nodes(target)
+    part, nodes = reserved.part, _nodes(target, name)
     if part and not part.exists:
         yield _problem(
             name,
@@ -281,7 +296,7 @@ def _too_small(target: Target, name: str, reserved: Reserved) -> Iterator[Findin
             "reservation-too-small",
             found=f"{free} of {count} machines are free for the pool",
             needed=f"{nodes} nodes",
-            remedy="make accelerator_pool.nodes smaller, free machines, or name another part of the reservation",
+            remedy=f"make {_key(target, name)} smaller, free machines, or name another part of the reservation",
         )
         return
     healthy = _healthy(part) if part else None
@@ -292,11 +307,11 @@ def _too_small(target: Target, name: str, reserved: Reserved) -> Iterator[Findin
             "reservation-unhealthy",
             found=_hosts(part) + (f", and {others} are in use by others" if others else ""),
             needed=f"{nodes} healthy hosts" + (" that nobody else uses" if others else ""),
-            remedy="make accelerator_pool.nodes smaller, name another sub-block, or report the hosts to Google",
+            remedy=f"make {_key(target, name)} smaller, name another sub-block, or report the hosts to Google",
         )
 
 
-RESERVATION: Check[Reserved] = Check(
+RESERVATION: Check[dict[str, Reserved]] = Check(
     id="reservation",
     asks="the reservation has room for the pool",
     source="Compute Engine API, reservations.get, reservationSubBlocks.get; AI Hypercomputer docs, A4X Max",
@@ -313,6 +328,6 @@ RESERVATION: Check[Reserved] = Check(
         "reservation-unhealthy",
     ),
     look=_look,
-    judge=judge_reservation,
-    applies=lambda target: target.spec.settings.reservation is not None,
+    judge=judge_reservations,
+    applies=lambda target: bool(target.reservations),
 )

@@ -21,14 +21,14 @@ _AMPLE = 1000
 def _found(call: Call) -> Reservation:
     """Return the reservation a request names; another project's counts as seen here."""
     path = f"projects/{call.parts['owner']}/reservations/{call.parts['reservation']}"
-    found = call.inventory.reservation(path, call.machine_type, call.parts["zone"])
+    found = call.inventory.reservation(path, call.assumed_machine_type(path), call.parts["zone"])
     if found is None or found.zone != call.parts["zone"]:
         raise not_found(f"{path.replace('/reservations/', '/zones/' + call.parts['zone'] + '/reservations/')}")
     return found
 
 
-def _assumed_hosts(call: Call) -> int:
-    made = machine(call.machine_type)
+def _assumed_hosts(found: Reservation) -> int:
+    made = machine(found.machine_type)
     return made.family.nvlink_domain.hosts if made and made.family.nvlink_domain else _AMPLE
 
 
@@ -44,7 +44,7 @@ def _in_use(call: Call, path: str) -> int:
 
 
 def _as_json(call: Call, found: Reservation) -> dict[str, Any]:
-    count = _assumed_hosts(call) if found.assumed else found.count
+    count = _assumed_hosts(found) if found.assumed else found.count
     shared = {"shareType": "SPECIFIC_PROJECTS", "projectMap": {name: {"projectId": name} for name in found.shared_with}}
     is_others = found.assumed and found.project != call.simulation.project
     if is_others:
@@ -79,7 +79,7 @@ def _in_all_zones(call: Call) -> dict[str, Any]:
 
 def _sub_block(call: Call) -> dict[str, Any]:
     found, block, name = _found(call), call.parts["block"], call.parts["sub_block"]
-    hosts = _assumed_hosts(call)
+    hosts = _assumed_hosts(found)
     part = ReservedSubBlock(name, hosts, hosts) if found.assumed else found.sub_block(block, name)
     path = f"{found.path}/reservationBlocks/{block}/reservationSubBlocks/{name}"
     if part is None:
@@ -96,7 +96,7 @@ def _block(call: Call) -> dict[str, Any]:
     if block is None and not found.assumed:
         raise not_found(path)
     parts = block.sub_blocks if block else ()
-    hosts = sum(part.hosts for part in parts) if block else _assumed_hosts(call)
+    hosts = sum(part.hosts for part in parts) if block else _assumed_hosts(found)
     degraded = sum(part.healthy_hosts < part.hosts for part in parts)
     answer = _part(call, path, hosts, hosts)
     answer["healthInfo"] = {

@@ -10,6 +10,7 @@ from typing import Any
 
 from beamline.sandbox.cloud.access import grants, roles_of
 from beamline.sandbox.cloud.inventory import Inventory, read_inventory
+from beamline.sandbox.cloud.reservations import reservation_path
 from beamline.sandbox.cloud.simulation import Simulation
 
 __all__ = ["Call", "RefusalError", "Route", "not_found"]
@@ -36,10 +37,13 @@ def not_found(what: str) -> RefusalError:
 
 @dataclass(frozen=True)
 class Call:
-    """One request: parts of its path by name, its query, its body. ``machine_type`` is what assumed capacity is of."""
+    """One request: parts of its path by name, its query, its body.
+
+    ``assumed`` has the machine types of reservations that the inventory only assumes, as stacks name these.
+    """
 
     simulation: Simulation
-    machine_type: str
+    assumed: Mapping[str, str]
     parts: Mapping[str, str]
     query: Mapping[str, Sequence[str]]
     body: Mapping[str, Any]
@@ -48,6 +52,11 @@ class Call:
     def inventory(self) -> Inventory:
         """The simulated project, read now."""
         return read_inventory(self.simulation)
+
+    def assumed_machine_type(self, path: str) -> str:
+        """Return what a reservation, ``projects/P/reservations/R``, holds that nobody described; empty: unknown."""
+        full = {reservation_path(name, self.simulation.project): kind for name, kind in self.assumed.items()}
+        return next((kind for name, kind in full.items() if f"{name}/".startswith(f"{path}/")), "")
 
     def filtered(self, pattern: str) -> str:
         """Return what a list's filter asks for, by a pattern with one group; empty when it does not."""

@@ -26,10 +26,10 @@ ROUTES = (*project.ROUTES, *compute.ROUTES, *reservations.ROUTES, *container.ROU
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, simulation: Simulation, machine_type: str) -> None:
+    def __init__(self, simulation: Simulation, assumed: Mapping[str, str]) -> None:
         super().__init__((LOOPBACK, 0), _Handler)
         self.simulation = simulation
-        self.machine_type = machine_type
+        self.assumed = assumed
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -60,7 +60,7 @@ class _Handler(BaseHTTPRequestHandler):
         server = self.server
         try:
             route, parts = _found(self.command, path)
-            call = Call(server.simulation, server.machine_type, parts, query, body)
+            call = Call(server.simulation, server.assumed, parts, query, body)
             return HTTPStatus.OK, json.dumps(route.answered(call)).encode()
         except RefusalError as refusal:
             return refusal.status, json.dumps(refusal.body).encode()
@@ -78,12 +78,12 @@ def _found(method: str, path: str) -> tuple[Route, dict[str, str]]:
 
 
 @contextmanager
-def serving(simulation: Simulation, *, machine_type: str) -> Iterator[str]:
+def serving(simulation: Simulation, *, assumed: Mapping[str, str]) -> Iterator[str]:
     """Serve the simulated project, and give the address.
 
-    ``machine_type`` is what reservations hold that the inventory only assumes.
+    ``assumed`` says by name what reservations hold that the inventory only assumes.
     """
-    server = _Server(simulation, machine_type)
+    server = _Server(simulation, assumed)
     thread = threading.Thread(target=server.serve_forever, name="SIMULATED Google API", daemon=True)
     thread.start()
     try:

@@ -1,17 +1,18 @@
 """SIMULATED LeaderWorkerSet controller: expands sets into groups of real pods and reports on them.
 
 Names, labels, annotations and environment of the pods are those of lws 0.9. Abbreviated: pods are made directly instead
-of through StatefulSets and an admission webhook; rollouts know maxUnavailable, not maxSurge or a partition; exclusive
-topologies and gang scheduling are left out. The message of ``Progressing`` says why, which the real one does not.
+of through StatefulSets and an admission webhook; rollouts know no partition, and replace the first group first; no
+exclusive topologies, no gang scheduling. The message of ``Progressing`` says why, which the real one does not.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from beamline.sandbox.operators.conditions import Condition, written
-from beamline.sandbox.operators.pod_groups import REVISION, Group, Groups, Progress
-from beamline.sandbox.operators.pods import going, ready_deployment, why_waiting
+from beamline.sandbox.operators.pod_groups import REVISION, Group, Groups, Progress, revision_of
+from beamline.sandbox.operators.pods import going, is_ready, ready_deployment, why_waiting
 from beamline.sandbox.operators.world import Manifest, World
 from beamline.sandbox.operators.writing import Writer, controls, digest, owner_of
 
@@ -48,24 +49,35 @@ class LeaderWorkerSets:
         for service in _services(found):
             self.writer.ensure(service)
         pods = [pod for pod in self.world.of_kind("Pod") if controls(found, pod)]
-        wanted = [_group(found, index) for index in range(spec["replicas"])]
         update = (spec.get("rolloutStrategy") or {}).get("rollingUpdateConfiguration") or {}
+        wanted = [_group(found, index) for index in range(spec["replicas"])]
+        surge = _share(update.get("maxSurge", 0), spec["replicas"]) if _in_update(wanted, pods) else 0
+        unavailable = _share(update.get("maxUnavailable", 1), spec["replicas"])
+        wanted += [_group(found, spec["replicas"] + place) for place in range(surge)]
         progress = self._groups.reconcile(
             wanted,
             pods,
             together=spec["leaderWorkerTemplate"]["restartPolicy"] in _RECREATING,
-            max_unavailable=_share(update.get("maxUnavailable", 1), spec["replicas"]),
+            max_unavailable=surge + unavailable or 1,  # lws refuses both to be none; a percentage may come to that
         )
         for refusal in progress.refused:
             self.writer.warn(found, "FailedCreate", refusal, "leaderworkerset")
-        self.writer.status(found, _status(found, progress, pods))
+        self.writer.status(found, _status(found, progress, pods, surges=surge > 0))
 
 
-def _status(found: Manifest, progress: Progress, pods: list[Manifest]) -> dict[str, Any]:
+def _in_update(wanted: Sequence[Group], pods: Sequence[Manifest]) -> bool:
+    """Tell whether groups are being replaced: one is of another revision, or there are more, and not all are ready."""
+    of = {name: group for group in wanted for name in (pod["metadata"]["name"] for pod in group.pods)}
+    there = {pod["metadata"]["name"]: pod for pod in pods}
+    stale = any(revision_of(there[name]) != group.revision for name, group in of.items() if name in there)
+    return stale or (bool(there.keys() - of.keys()) and not all(name in there and is_ready(there[name]) for name in of))
+
+
+def _status(found: Manifest, progress: Progress, pods: list[Manifest], *, surges: bool) -> dict[str, Any]:
     replicas = found["spec"]["replicas"]
     why = [*progress.refused, *filter(None, map(why_waiting, pods))]
-    available = progress.ready >= replicas and progress.updated >= replicas
-    updating = progress.updated < replicas and progress.ready > 0
+    available = not surges and progress.ready >= replicas and progress.updated >= replicas
+    updating = surges or (progress.updated < replicas and progress.ready > 0)
     text = "; ".join(dict.fromkeys(why))[:1000]
     conditions = [
         Condition("Available", status=available, reason="AllGroupsReady", message="All replicas are ready"),
@@ -194,5 +206,4 @@ def _with_variables(container: Manifest, variables: dict[str, str]) -> dict[str,
 
 def _share(value: int | str, replicas: int) -> int:
     """Return a number of groups from a number or a percentage."""
-    number = int(value.rstrip("%")) * replicas // 100 if isinstance(value, str) else value
-    return max(number, 1)
+    return int(value.rstrip("%")) * replicas // 100 if isinstance(value, str) else value

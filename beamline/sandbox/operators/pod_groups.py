@@ -12,10 +12,16 @@ from beamline.sandbox.operators.pods import broken, going, is_ready
 from beamline.sandbox.operators.world import Manifest
 from beamline.sandbox.operators.writing import Writer
 
-__all__ = ["REVISION", "Group", "Groups", "Progress"]
+__all__ = ["REVISION", "Group", "Groups", "Progress", "revision_of"]
 
 REVISION = "sandbox.beamline.dev/revision"
 """Annotation of a pod: the template it was made from."""
+
+
+def revision_of(pod: Manifest) -> str | None:
+    """Return the template that a pod was made from."""
+    found: str | None = (pod["metadata"].get("annotations") or {}).get(REVISION)
+    return found
 
 
 @dataclass(frozen=True)
@@ -59,8 +65,7 @@ class _Found:
 
     @property
     def stale(self) -> bool:
-        revisions = {(pod["metadata"].get("annotations") or {}).get(REVISION) for pod in self.pods}
-        return bool(revisions - {self.group.revision})
+        return bool({revision_of(pod) for pod in self.pods} - {self.group.revision})
 
     @property
     def leader(self) -> Manifest | None:

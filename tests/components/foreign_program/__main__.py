@@ -44,6 +44,7 @@ pool = AcceleratorNodePool(
     "gpus",
     {
         "prefix": "platform",
+        "pool": "gpus",
         "project": project,
         "region": region,
         "zone": zone,

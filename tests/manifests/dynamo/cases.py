@@ -23,7 +23,7 @@ DYNAMO_CASES: dict[str, Case] = {
     **DYNAMO_PRESETS,
     "dynamo-raw-block": (
         "a4x-max-dynamo",
-        {"accelerator_pool": {"local_ssd_mode": "raw_block"}},
+        {"accelerator_pools": {"main": {"local_ssd_mode": "raw_block"}}},
         ["local-ssd:raw_block"],
     ),
     "dynamo-no-tier": ("a4x-max-dynamo", {"serving": {"kv_cache": {"offload": {"kind": "none"}}}}, []),

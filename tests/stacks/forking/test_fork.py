@@ -79,7 +79,7 @@ def test_golden(name: str) -> None:
 @pytest.mark.parametrize("preset", preset_names())
 def test_on_its_own_hardware_nothing_is_derived_anew(preset: str) -> None:
     """Shipped presets are what the same search would find."""
-    own = compose(preset, key="preset", where="")[0]["accelerator_pool"]["machine_type"]
+    own = compose(preset, key="preset", where="")[0]["accelerator_pools"]["main"]["machine_type"]
     assert fork(preset, "same", own).changes == ()
 
 
