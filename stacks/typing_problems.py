@@ -105,7 +105,9 @@ def _user_path(location: Sequence[str | int], model: type[BaseModel], data: Any,
 def _is_union(model: type[BaseModel], path: Path, data: Any) -> bool:
     """Tell whether the field at ``path`` holds one of several models."""
     (owners, named), key = _walked(model, path[:-1], data), str(path[-1])
-    return not named and any(len(_models_in(m.model_fields[key].annotation)) > 1 for m in owners if key in m.model_fields)
+    return not named and any(
+        len(_models_in(m.model_fields[key].annotation)) > 1 for m in owners if key in m.model_fields
+    )
 
 
 def _found(value: object) -> str:

@@ -60,7 +60,7 @@ class Planned:
 
     def pool(self) -> dict[str, Any]:
         """The accelerator pool that the kit asks for, in the cluster of the samples instead of the stack's."""
-        (found,) = [r for r in self.graph.resources if r.type == POOL and r.name.endswith("accelerator-pool")]
+        (found,) = [r for r in self.graph.resources if r.type == POOL and r.name.endswith("-main-pool")]
         sample = inputs("gpus")
         own = {key: sample[key] for key in ("cluster", "version")}
         pool = {**{key: plain(value) for key, value in found.inputs.items()}, **own, "location": REGION}

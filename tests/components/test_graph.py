@@ -88,10 +88,10 @@ def test_every_object_comes_after_the_nodes_and_goes_before_them(graph: Graph) -
 
 def test_the_stack_is_composed_forward_only(graph: Graph) -> None:
     """Each part comes after everything of the part before it."""
-    order = ["network", "cluster", "system", "accelerator", "fabric", "weights", "serving", "gateway", "monitoring"]
+    order = ["network", "cluster", "system", "main", "fabric", "weights", "serving", "gateway", "monitoring"]
     made = {resource.name for resource in graph.resources}
     order = [part for part in order if f"{STACK}-{part}" in made]
-    assert set(order) >= {"network", "cluster", "accelerator", "weights", "serving", "gateway"}
+    assert set(order) >= {"network", "cluster", "main", "weights", "serving", "gateway"}
     for first, then in itertools.pairwise(order):
         before = {r.urn for r in graph.resources if r.custom and r.parent == named(graph, f"{STACK}-{first}").urn}
         after = [r for r in graph.resources if r.custom and r.parent == named(graph, f"{STACK}-{then}").urn]

@@ -315,7 +315,7 @@ def test_a_key_encrypts_secrets_and_every_boot_disk() -> None:
     """And both of Google's identities that use it may, before there is a cluster."""
     graph = plan("g4-llmd", overrides={"cluster": {"encryption_key": KEY}})
     cluster = named(graph, "dev-cluster-gke")
-    pools = [named(graph, f"dev-{name}-pool").inputs["nodeConfig"] for name in ("system", "accelerator")]
+    pools = [named(graph, f"dev-{name}-pool").inputs["nodeConfig"] for name in ("system", "main")]
     assert cluster.inputs["databaseEncryption"] == {"state": "ENCRYPTED", "keyName": KEY}
     assert [dict(config).get("bootDiskKmsKey") for config in pools] == [KEY, KEY]  # type: ignore[arg-type]
     role = {"cryptoKeyId": KEY, "role": "roles/cloudkms.cryptoKeyEncrypterDecrypter"}

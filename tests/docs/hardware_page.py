@@ -14,6 +14,9 @@ from stacks.sharing import cluster_conflict
 __all__ = ["HARDWARE", "hardware_page"]
 
 HARDWARE = CHECKOUT / "docs" / "hardware.md"
+_NOT_TOGETHER = """\
+`plan` refuses pools of one stack that cannot share a cluster, and a rule on the graph (`pools-share-cluster`) refuses
+them wherever else they come from."""
 _INTRODUCTION = """\
 # Hardware
 
@@ -152,5 +155,5 @@ def hardware_page() -> str:
     lines = [_INTRODUCTION]
     for title, columns in _TABLES.items():
         lines += [f"## {title}", "", *_table(columns, rows)]
-    lines += ["## Not in one cluster", "", *_apart(rows)]
+    lines += ["## Not in one cluster", "", _NOT_TOGETHER, "", *_apart(rows)]
     return "\n".join(lines)

@@ -95,8 +95,8 @@ def test_a_cluster_that_goes_takes_its_pools_along(against: Callable[..., Ran]) 
             resource["outputs"]["datapathProvider"] = "LEGACY_DATAPATH"
     ran = against("--json", text=json.dumps(state))
     assert _errors(ran) == [
-        ("would-replace", "small-l4-main-pool"),
         ("would-replace", "small-l4-cluster-gke.datapathProvider"),
+        ("would-replace", "small-l4-main-pool"),
         ("would-replace", "small-l4-system-pool"),
     ]
 
