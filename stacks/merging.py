@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["REMOVABLE", "Origins", "difference", "merge", "origin_of", "removes_nothing", "without"]
+__all__ = ["REMOVABLE", "Origins", "difference", "merge", "origin_of", "removable", "without"]
 
 Path = tuple[str | int, ...]
 Origins = dict[Path, str]
@@ -20,11 +20,10 @@ REMOVABLE = "accelerator_pools"
 """The section whose keys are names of the user's own, each of which null removes."""
 
 
-def removes_nothing(base: Mapping[str, Any], over: Mapping[str, Any]) -> list[str]:
-    """Return the names that ``over`` removes and ``base`` does not have."""
-    there, wanted = (data.get(REMOVABLE) for data in (base, over))
-    known = {name for name, value in there.items() if value is not None} if isinstance(there, Mapping) else set()
-    return [n for n, v in wanted.items() if v is None and n not in known] if isinstance(wanted, Mapping) else []
+def removable(data: Mapping[str, Any]) -> dict[str, bool]:
+    """Return the names in that section, and of each whether something is there; false: it is removed."""
+    section = data.get(REMOVABLE)
+    return {name: value is not None for name, value in section.items()} if isinstance(section, Mapping) else {}
 
 
 def merge(

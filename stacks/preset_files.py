@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stacks.merging import REMOVABLE, Origins, merge, removes_nothing
+from stacks.merging import REMOVABLE, Origins, merge, removable
 from stacks.problems import Problem, ProblemsFound
 from stacks.typing_problems import nearest
 from stacks.yaml_files import read_yaml
@@ -74,18 +74,19 @@ def _loop(chain: tuple[str, ...], where: str) -> Problem:
 
 def not_removed(base: Mapping[str, Any], over: Mapping[str, Any], where: str) -> list[Problem]:
     """One problem for each pool that is removed and was never there: the one that was meant would stay."""
+    known = [name for name, there in removable(base).items() if there]
     return [
         Problem(
             rule="removes-nothing",
             path=f"{REMOVABLE}.{name}",
             why="null removes a pool of the preset below, and that has none of this name",
-            allowed=", ".join(name for name, pool in (base.get(REMOVABLE) or {}).items() if pool is not None)
-            or "no pool",
+            allowed=", ".join(known) or "no pool",
             remedy="correct the name, or leave the line out",
             where=where,
             source="stacks/merging.py",
         )
-        for name in removes_nothing(base, over)
+        for name, there in removable(over).items()
+        if not there and name not in known
     ]
 
 

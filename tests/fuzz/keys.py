@@ -166,6 +166,8 @@ def _usual(schema: Schema) -> list[str]:
 
 
 def _text(schema: Schema) -> st.SearchStrategy[str]:
+    if schema.get("format") == "date":
+        return st.just("2026-12-01")
     if "pattern" not in schema:
         return st.just("x")
     usual = _usual(schema)

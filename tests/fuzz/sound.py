@@ -43,6 +43,7 @@ def at_path(data: Any, path: tuple[str, ...]) -> Any:
 def settings_for(*layers: Any) -> dict[str, Any]:
     """Return sound settings for a preset and what is laid over it: with a reservation where one is needed."""
     pools = [at_path(layer, ("accelerator_pools",)) for layer in layers]
-    said = [(name, at_path(pool, ("provisioning", "kind"))) for some in pools for name, pool in (some or {}).items()]
+    named = [item for some in pools if isinstance(some, Mapping) for item in some.items()]
+    said = [(name, at_path(pool, ("provisioning", "kind"))) for name, pool in named]
     kinds = {name: kind for name, kind in said if kind is not None}
     return {**SETTINGS, **({"beamline:reservation": _RESERVATION} if "reservation" in kinds.values() else {})}
