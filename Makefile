@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PATHS := beamline bench components guard manifests policies stacks tests __main__.py
 
-.PHONY: help setup tools plan up down status lint types test fuzz failures faults matrix bench golden lock-requirements clean
+.PHONY: help setup tools plan up down status lint types test fuzz failures faults blue-green matrix bench golden lock-requirements clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -65,6 +65,9 @@ failures: $(VENV)/.installed-dev ## public failures, a line each, with the stage
 
 faults: $(VENV)/.installed-dev tools ## kill engine, providers and language host inside operations, about 30 minutes; SEED=n repeats, PAGE=docs/faults.md writes the table
 	@$(BIN)/python -m tests.faults --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(if $(PAGE),--page $(PAGE))
+
+blue-green: $(VENV)/.installed-dev tools ## one accelerator pool takes over from another in the sandbox; writes docs/blue-green.md
+	@$(BIN)/python -m tests.blue_green
 
 matrix: $(VENV)/.installed-dev ## which hardware, weights, router stacks and engines go together, and what may be added
 	@$(BIN)/python -m tests.matrix
