@@ -33,6 +33,7 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 from pulumi_gcp import compute, container
 
+from components.host_maintenance import HostMaintenance, host_maintenance_policy
 from components.node_config import node_config, taints
 
 __all__ = ["AcceleratorNodePool", "AcceleratorNodePoolArgs", "FlexStart", "WorkloadPolicy"]
@@ -115,6 +116,8 @@ class AcceleratorNodePoolArgs(TypedDict):
     """Nodes from none up, as capacity comes; left out, all of them at once."""
     reservation: NotRequired[str]
     """Name of the reservation the nodes come from."""
+    host_maintenance: NotRequired[HostMaintenance]
+    """When Google may maintain the machines; left out, as it does for the type. It cannot change in place."""
     auto_repair: bool
     """Whether GKE makes an unhealthy node anew; flex-start allows none."""
     image_streaming: bool
@@ -224,6 +227,8 @@ def _machine(args: AcceleratorNodePoolArgs) -> dict[str, Any]:
         machine["secondary_boot_disks"] = [{"disk_image": args["image_disk"], "mode": "CONTAINER_IMAGE_CACHE"}]
     if args["labels"]:
         machine["labels"] = args["labels"]
+    if "host_maintenance" in args:
+        machine["host_maintenance_policy"] = host_maintenance_policy(args["host_maintenance"])
     if args["hugepages_2mi"]:
         machine["linux_node_config"] = {"hugepages_config": {"hugepage_size2m": args["hugepages_2mi"]}}
     return machine

@@ -13,6 +13,7 @@ from components.cluster_options import ControlPlane, Exclusion, Maintenance
 from components.existing_cluster import ExistingCluster, ExistingClusterArgs
 from components.existing_network import ExistingNetwork, ExistingNetworkArgs
 from components.helm_releases import ReleaseArgs
+from components.host_maintenance import HostMaintenance
 from components.kubernetes_objects import ObjectArgs
 from components.network import Network, NetworkArgs
 from components.registry import artifact_registry
@@ -20,9 +21,9 @@ from components.system_node_pool import SystemNodePoolArgs
 from manifests import HelmRelease, KubernetesObject, token_secrets
 from stacks import StackSpec
 from stacks.pools import Pool
+from stacks.spec import AsNeeded, FlexStart, ManagedPrometheus, NewCluster, NewNetwork, Periodic, Spot
 from stacks.spec import ExistingCluster as ExistingClusterPlan
 from stacks.spec import ExistingNetwork as ExistingNetworkPlan
-from stacks.spec import FlexStart, ManagedPrometheus, NewCluster, NewNetwork, Spot
 
 __all__ = [
     "accelerator_pool_args",
@@ -205,6 +206,8 @@ def accelerator_pool_args(spec: StackSpec, wanted: Pool, cluster: Cluster | Exis
         args["encryption_key"] = key
     if pool.image_disk:
         args["image_disk"] = pool.image_disk
+    if pool.host_maintenance:
+        args["host_maintenance"] = _host_maintenance(pool.host_maintenance)
     if isinstance(pool.provisioning, FlexStart):
         args["flex_start"] = {"max_run_duration_s": pool.provisioning.max_run_duration_s}
     if reservation:
@@ -215,6 +218,18 @@ def accelerator_pool_args(spec: StackSpec, wanted: Pool, cluster: Cluster | Exis
         placed = row.fabric.placement
         args["workload_policy"] = {"type": placed.type, "accelerator_topology": placed.accelerator_topology}
     return args
+
+
+def _host_maintenance(chosen: AsNeeded | Periodic) -> HostMaintenance:
+    wanted: HostMaintenance = {"interval": chosen.kind.upper()}
+    if isinstance(chosen, Periodic) and chosen.opportunistic:
+        strategy = chosen.opportunistic
+        wanted["opportunistic"] = {
+            "node_idle_s": strategy.node_idle_s,
+            "window_s": strategy.window_s,
+            "min_nodes": strategy.min_nodes,
+        }
+    return wanted
 
 
 def object_args(item: KubernetesObject) -> ObjectArgs:

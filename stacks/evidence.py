@@ -29,6 +29,7 @@ _CHOSEN_BY = {
     "kv-cache": ("serving.kv_cache.dtype",),
     "kv-offload": ("serving.kv_cache.offload",),
     "speculation": ("serving.speculation",),
+    "host-maintenance": ("accelerator_pools.*.host_maintenance",),
     "local-ssd": ("accelerator_pools.*.local_ssd_mode",),
     "image-cache": ("accelerator_pools.*.image_disk",),
     "provisioning": ("accelerator_pools.*.provisioning",),
@@ -71,6 +72,7 @@ def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]
     """Features this composition switches on, by name."""
     serving, pools = preset.serving, preset.accelerator_pools.values()
     kinds = [kind for kind in ("spot", "flex_start") if any(pool.provisioning.kind == kind for pool in pools)]
+    maintained = sorted({pool.host_maintenance.kind for pool in pools if pool.host_maintenance})
     modes = sorted({pool.local_ssd_mode for pool in pools if pool.local_ssd_mode != "ephemeral"})
     cache = serving.kv_cache
     names = [
@@ -90,6 +92,7 @@ def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]
     names += [f"kv-offload:{cache.offload.kind}"] if cache.offload.kind != "none" else []
     names += [f"speculation:{serving.speculation.drafter}"] if serving.speculation else []
     names += [f"provisioning:{kind}" for kind in kinds]
+    names += [f"host-maintenance:{kind}" for kind in maintained]
     names += [f"local-ssd:{mode}" for mode in modes]
     names += ["image-cache:secondary_boot_disk"] if any(pool.image_disk for pool in pools) else []
     return names

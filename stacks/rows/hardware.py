@@ -142,6 +142,9 @@ class GkeSupport(Sourced):
     )
     shielded_nodes: bool = Field(default=True, description="Bare metal has no virtual TPM; the switch is cluster-wide.")
     managed_dcgm: bool = Field(default=True, description="Whether GKE's own DCGM exporter is known to run here.")
+    periodic_maintenance: bool = Field(
+        default=False, description="Whether a pool of these nodes is known to take PERIODIC host maintenance."
+    )
     max_pods_per_node: Positive
     taints: list[Taint] = Field(description="Set by GKE on these nodes, as key=value:effect.")
 

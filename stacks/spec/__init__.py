@@ -7,6 +7,7 @@ every number that follows from it (ports, shared memory, pod requests, budgets, 
 
 from __future__ import annotations
 
+from stacks.spec.host_maintenance import AsNeeded, Opportunistic, Periodic
 from stacks.spec.infrastructure import (
     AcceleratorPool,
     AcceleratorPools,
@@ -53,6 +54,7 @@ __all__ = [
     "AcceleratorPool",
     "AcceleratorPools",
     "Aggregated",
+    "AsNeeded",
     "Bucket",
     "ClusterNetwork",
     "DynamoRouter",
@@ -75,6 +77,8 @@ __all__ = [
     "NoMonitoring",
     "NoOffload",
     "OnDemand",
+    "Opportunistic",
+    "Periodic",
     "PrefillDecode",
     "Preset",
     "Reservation",

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 from stacks.forms import Cidr, DiskImage, GkeVersion, KmsKey, PoolName, ResourceName, Text
 from stacks.rows import Strict
 from stacks.spec.cluster_options import ControlPlane, Maintenance
+from stacks.spec.host_maintenance import AsNeeded, Periodic
 
 __all__ = [
     "AcceleratorPool",
@@ -145,6 +146,9 @@ class AcceleratorPool(Strict):
     provisioning: Annotated[OnDemand | Spot | FlexStart | Reservation, Field(discriminator="kind")]
     image_disk: DiskImage | None = Field(
         default=None, description="Disk image with container images, attached to each node; null: images are pulled."
+    )
+    host_maintenance: Annotated[AsNeeded | Periodic, Field(discriminator="kind")] | None = Field(
+        default=None, description="Of the machines under the nodes; null: as Google does it for the machine type."
     )
     auto_repair: bool | None = Field(
         default=None,

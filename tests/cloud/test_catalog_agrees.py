@@ -36,6 +36,7 @@ def test_a_row_is_what_the_cloud_would_give(path: Path) -> None:
         "local SSDs": ssd.get("count", 0),
         "arch": row["machine"]["arch"],
         "shielded nodes": gke.get("shielded_nodes", True),
+        "periodic maintenance": gke.get("periodic_maintenance", False),
         "sold": set(gke["provisioning"]),
         "attached SSDs": ssd.get("attached_by_default", False),
     }
@@ -49,6 +50,7 @@ def test_a_row_is_what_the_cloud_would_give(path: Path) -> None:
         "local SSDs": max(made.local_ssds),
         "arch": made.family.arch,
         "shielded nodes": made.family.shielded_nodes,
+        "periodic maintenance": made.family.periodic_maintenance,
         "sold": _sold(made.family) if gpu else _sold(made.family) & set(gke["provisioning"]),
         "attached SSDs": bool(made.bundled_ssds),
     }

@@ -56,6 +56,7 @@ def test_defaults_order_and_empty_blocks_are_no_change(of: str, change: dict[str
         ("metal", {"placementPolicy__policyName": "other"}, ["placementPolicy.policyName"]),
         ("metal", {"networkConfig__acceleratorNetworkProfile": None}, ["networkConfig.acceleratorNetworkProfile"]),
         ("metal", {"nodeConfig__reservationAffinity__values": ["other"]}, ["nodeConfig.reservationAffinity.values[0]"]),
+        ("gpus", {"nodeConfig__hostMaintenancePolicy": {"maintenanceInterval": "AS_NEEDED"}}, ["nodeConfig.hostMaintenancePolicy.maintenanceInterval"]),  # noqa: E501
         ("metal", {"nodeConfig__flexStart": True}, ["nodeConfig.flexStart"]),
         ("gpus", {"nodeCount": 2}, []),
         ("gpus", {"version": "1.35.9-gke.1"}, []),

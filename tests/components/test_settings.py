@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from beamline.engine import Graph, Resource
+from components.host_maintenance import host_maintenance_policy
 from components.registry import artifact_registry
 from stacks import ProblemsFound
 from tests.components.plans import STACK, named, plan
@@ -112,6 +113,25 @@ def test_nodes_are_repaired_unless_told_otherwise() -> None:
     assert [pool.inputs["management"] for pool in pools] == [
         {"autoRepair": repaired, "autoUpgrade": True} for repaired in (True, True, False)
     ]
+
+
+def test_hosts_are_maintained_as_google_does_it_unless_told_otherwise() -> None:
+    """Durations are seconds in GKE's words; a stack that says nothing writes nothing."""
+    as_needed = {"accelerator_pools": {"main": {"host_maintenance": {"kind": "as_needed"}}}}
+    graph = plan("g4-llmd", overrides=as_needed, accept_unverified=["host-maintenance:as_needed"])
+    assert [node_config(found).get("hostMaintenancePolicy") for found in (plan("g4-llmd"), graph)] == [
+        None,
+        {"maintenanceInterval": "AS_NEEDED"},
+    ]
+    strategy = {"node_idle_s": 600, "window_s": 1_209_600, "min_nodes": 1}
+    assert host_maintenance_policy({"interval": "PERIODIC", "opportunistic": strategy}) == {
+        "maintenance_interval": "PERIODIC",
+        "opportunistic_maintenance_strategy": {
+            "node_idle_time_window": "600s",
+            "maintenance_availability_window": "1209600s",
+            "min_nodes_per_pool": 1,
+        },
+    }
 
 
 @pytest.mark.parametrize("case", CAPACITY)

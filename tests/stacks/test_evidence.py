@@ -217,6 +217,7 @@ def test_every_feature_has_a_key_that_chose_it() -> None:
         "speculation:dflash2",
         "provisioning:spot",
         "provisioning:flex_start",
+        "host-maintenance:periodic",
         "local-ssd:raw_block",
         "image-cache:secondary_boot_disk",
     }:

@@ -64,6 +64,8 @@ class Family:
     flex_start: bool = False
     reservations: bool = True
     autoscaling: bool = True
+    periodic_maintenance: bool = False
+    """Whether hosts can be reserved whose maintenance is PERIODIC."""
     shielded_nodes: bool = True
     confidential: bool = True
     nvlink_domain: Domain | None = None

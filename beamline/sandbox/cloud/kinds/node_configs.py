@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from beamline.sandbox.cloud.kinds.base import Inputs
+from beamline.sandbox.cloud.kinds.host_maintenance import host_maintenance_problems
 from beamline.sandbox.cloud.machines import (
     IMAGES,
     Family,
@@ -63,6 +64,7 @@ def node_config_problems(config: Inputs, zones: Sequence[str]) -> Iterator[Failu
             yield Failure("confidentialNodes", f"Confidential VMs are not supported on {name}")
     yield from _capacity(config, found.family if found else None)
     yield from _reservation(config.get("reservationAffinity") or {})
+    yield from host_maintenance_problems(config, found)
     yield from _marks(config)
     yield from _software(config, found.family.images if found else IMAGES)
 
