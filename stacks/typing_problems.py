@@ -219,8 +219,13 @@ def unknown_key(key: str, known: Sequence[str], value: Any) -> dict[str, Any]:
     }
 
 
-def _wrong_kind(value: Any, kinds: Sequence[str]) -> dict[str, Any]:
-    kind = value.get("kind") if isinstance(value, Mapping) else None
+def _wrong_kind(value: Any, models: Sequence[type[BaseModel]]) -> dict[str, Any]:
+    kind, kinds = value.get("kind") if isinstance(value, Mapping) else None, _kinds(models)
+    for model in models:
+        refused = model.refused_kinds.get(kind) if issubclass(model, Strict) and isinstance(kind, str) else None
+        if refused:
+            remedy = f"write {_kinds([model])[0]!r}"
+            return {**refused._asdict(), "allowed": ", ".join(kinds), "remedy": remedy, "value": kind}
     guess = nearest(kind, kinds) if isinstance(kind, str) else None
     return {
         "why": "this section is chosen by its kind"
@@ -247,14 +252,15 @@ def _one(error: ErrorDetails, model: type[Strict], data: Any, where: str) -> tup
         rule = "missing-key"
         said = {"why": "this key is required and has no default", "remedy": f"add {path[-1]}"}
     elif kind in ("union_tag_not_found", "union_tag_invalid"):
-        rule, said = "wrong-kind", _wrong_kind(value, _kinds(_models_at(model, path, {})))
+        rule, said = "wrong-kind", _wrong_kind(value, _models_at(model, path, {}))
         path = (*path, "kind")
     elif is_key:
         rule = "wrong-key"
         said = _SAY.get(kind, _other)(path[-1], error.get("ctx", {})) | {"value": path[-1]}
     else:
         rule, said = "wrong-value", _SAY.get(kind, _other)(value, error.get("ctx", {})) | {"value": value}
-    problem = Problem(rule=rule, path=dotted(path) or "(top level)", where=where, source=model.schema_source(), **said)
+    said = {"source": model.schema_source(), **said}
+    problem = Problem(rule=rule, path=dotted(path) or "(top level)", where=where, **said)
     return path, problem
 
 

@@ -6,7 +6,7 @@ figure has its unit in the field name, so that new hardware or a new model is a 
 
 from __future__ import annotations
 
-from stacks.rows.base import ChartImage, ChartRow, ContainerUser, EngineImage, ImageRow, Sourced, Strict
+from stacks.rows.base import ChartImage, ChartRow, ContainerUser, EngineImage, ImageRow, RefusedKind, Sourced, Strict
 from stacks.rows.hardware import (
     AcceleratorPrice,
     Fabric,
@@ -50,6 +50,7 @@ __all__ = [
     "MachineShape",
     "ModelRow",
     "ModelSupport",
+    "RefusedKind",
     "ReleaseRow",
     "Sourced",
     "Strict",

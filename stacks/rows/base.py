@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,6 +20,7 @@ __all__ = [
     "NotNegative",
     "Positive",
     "Rate",
+    "RefusedKind",
     "Sourced",
     "Strict",
 ]
@@ -29,12 +31,21 @@ Rate = Annotated[float, Field(ge=0.001, le=100_000)]
 Arch = Literal["amd64", "arm64"]
 
 
+class RefusedKind(NamedTuple):
+    """A word for ``kind`` that exists elsewhere and cannot work here: why, and who says so."""
+
+    why: str
+    source: str
+
+
 class Strict(BaseModel):
     """Base of everything a user writes: no unknown keys, no silent conversions, no changes after reading."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
     schema_file: ClassVar[str] = ""
     """Of a model that describes a whole file: which of stacks/schemas an editor checks it with."""
+    refused_kinds: ClassVar[Mapping[str, RefusedKind]] = {}
+    """Of a model chosen by its kind: words people may write in place of it, and why not."""
 
     @classmethod
     def schema_source(cls) -> str:

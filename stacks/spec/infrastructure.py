@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
 from stacks.forms import Cidr, DiskImage, GkeVersion, KmsKey, PoolName, ResourceName, Text
-from stacks.rows import Strict
+from stacks.rows import RefusedKind, Strict
 from stacks.spec.cluster_options import ControlPlane, Maintenance
 from stacks.spec.host_maintenance import AsNeeded, Periodic
 
@@ -109,8 +109,19 @@ class Spot(Strict):
     kind: Literal["spot"]
 
 
+_QUEUED = RefusedKind(
+    why="queued provisioning brings nodes for one ProvisioningRequest, once, and takes them away after a week at most; "
+    "pods that consume a request never ask for nodes themselves, so a server's pods would wait for ever after that. It "
+    "is for jobs that end; flex-start nodes come again whenever pods ask",
+    source="GKE docs, flex-start with queued provisioning: large-scale batch workloads; cluster-autoscaler, "
+    "processors/provreq/pods_filter.go: pods of a request trigger no scale-up",
+)
+
+
 class FlexStart(Strict):
     """Capacity that Google gives when it has some: nodes come when pods ask for them, and stay for days at most."""
+
+    refused_kinds: ClassVar[Mapping[str, RefusedKind]] = {"queued": _QUEUED}
 
     kind: Literal["flex_start"]
     max_run_duration_s: Annotated[int, Field(ge=600, le=604_800)] = Field(

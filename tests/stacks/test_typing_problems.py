@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from stacks.preset_files import compose
-from stacks.spec import Preset
+from stacks.spec import FlexStart, Preset
 from stacks.typing_problems import dotted, nearest, validation_problems
 
 Said = tuple[str, str, str, str, str]
@@ -375,6 +375,23 @@ def test_problems(name: str) -> None:
     """Path, reason, what is allowed and remedy of each finding, and nothing beside it."""
     section, expected = CASES[name]
     assert sorted(_problems(section)) == sorted(expected)
+
+
+def test_a_kind_that_cannot_work_says_why_and_who_says_so() -> None:
+    """Not a misspelling: the word exists at Google, and something else is to be written here."""
+    data, _ = compose("g4-llmd", key="preset", where="")
+    _put(data, {"accelerator_pools": {"main": {"provisioning": {"kind": "queued", "max_run_duration_s": 3600}}}})
+    with pytest.raises(ValidationError) as raised:
+        Preset.model_validate(data)
+    [found] = validation_problems(raised.value, model=Preset, data=data, where="file")
+    refused = FlexStart.refused_kinds["queued"]
+    assert (found.rule, found.path, found.why, found.source, found.remedy) == (
+        "wrong-kind",
+        "accelerator_pools.main.provisioning.kind",
+        refused.why,
+        refused.source,
+        "write 'flex_start'",
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from beamline.sandbox.cloud.kinds.base import Inputs
+from beamline.sandbox.cloud.machines import machine
 from beamline.sandbox.cloud.schema import Failure
 
 __all__ = ["dynamic_workload_problems"]
@@ -37,8 +38,18 @@ def dynamic_workload_problems(inputs: Inputs) -> Iterator[Failure]:
         )
     if config.get("flexStart") and (inputs.get("management") or {}).get("autoRepair", True):
         yield Failure("management.autoRepair", "flex-start needs autoRepair false")
-    if queued and (inputs.get("placementPolicy") or {}).get("type") == "COMPACT":
+    if queued:
+        yield from _queued(inputs, config)
+
+
+def _queued(inputs: Inputs, config: Inputs) -> Iterator[Failure]:
+    if (inputs.get("placementPolicy") or {}).get("type") == "COMPACT":
         yield Failure("placementPolicy", "queued provisioning and COMPACT placement exclude each other")
+    if config.get("spot") or config.get("preemptible"):
+        yield Failure("queuedProvisioning", "queued provisioning does not bring Spot or preemptible VMs")
+    made = machine(config.get("machineType", ""))
+    if made and not made.family.flex_start:
+        yield Failure("queuedProvisioning", f"{made.family.name} is not offered through flex-start")
 
 
 def _run_duration(config: Inputs) -> Iterator[Failure]:
