@@ -13,10 +13,6 @@ from stacks.wording import some
 __all__ = ["CHECKS"]
 
 _DOCS = "GKE API v1beta1, HostMaintenancePolicy"
-_LOOK = (
-    "look: gcloud beta compute reservations describe NAME "
-    "--format='value(specificReservation.instanceProperties.maintenanceInterval)'"
-)
 _RESERVED = "xpk, blueprint_generator.py: the pool's interval is its reservation's; ai-infra-cluster-provisioning #356"
 
 
@@ -49,7 +45,7 @@ def _periodic_pool(pool: Pool) -> Problem:
             "; whether this one is, Google says in its beta API alone" if pool.reserved else ", and the pool names none"
         ),
         allowed="a reservation whose maintenanceInterval is PERIODIC",
-        remedy=_LOOK
+        remedy="let beamline preflight look"
         if pool.reserved
         else f"set {pool.path}.provisioning.kind to reservation, or leave host_maintenance out",
         source=_RESERVED,

@@ -166,6 +166,14 @@ _A4X = "name: projects/p/reservations/r, zone: us-central1-b, machine_type: a4x-
             f"reservations: [{{{_A4X}, blocks: [{{name: b, sub_blocks: [{{name: s, hosts: 1, healthy_hosts: 2}}]}}]}}]",
             "reservations[0].blocks[0].sub_blocks[0].healthy_hosts: 2 is more than its 1 hosts",
         ),
+        (
+            f"reservations: [{{{_A4X}, count: 1, maintenance_interval: PERIODIC}}]",
+            "reservations[0].maintenance_interval: a4x-maxgpu-4g-metal has no machines whose maintenance is PERIODIC",
+        ),
+        (
+            f"reservations: [{{{_A4X}, count: 1, maintenance_interval: RECURRENT}}]",
+            "reservations[0].maintenance_interval: one of PERIODIC is expected, not 'RECURRENT'",
+        ),
         ("other_reservations: any", "other_reservations: one of whole, missing is expected, not 'any'"),
         ("versions: [{channel: FAST}]", "versions[0].channel: one of RAPID, REGULAR,"),
         ("versions: [{channel: RAPID, default: a, masters: [a]}]", "versions[0].default: 'a' is not an exact GKE"),

@@ -38,12 +38,44 @@ CLUSTER = {"cluster": {"kind": "existing", "name": "ours", "version": VERSION}, 
 CERTIFIED = {"serving": {"router": {"gateway": {"certificate": "beam"}}}}
 
 
+UNVERIFIED = [
+    "host-maintenance:periodic",
+    "engine:vllm",
+    "precision:bf16",
+    "parallelism:tp1",
+    "router:llm-d",
+    "gateway:gke-l7-rilb",
+]
+"""Of the small stack on other machines than its own."""
+
+
 def g4() -> Target:
     return target()
 
 
 def metal() -> Target:
     return target("a4x-max-dynamo")
+
+
+RESERVED_H100 = {
+    "machine_type": "a3-megagpu-8g",
+    "provisioning": {"kind": "reservation"},
+}
+
+
+def periodic() -> Target:
+    """One H100 machine from a reservation, with PERIODIC maintenance."""
+    pool = RESERVED_H100 | {"host_maintenance": {"kind": "periodic"}}
+    return target(
+        "small-l4", overrides={"accelerator_pools": {"main": pool}}, reservation="r", accept_unverified=UNVERIFIED
+    )
+
+
+def not_periodic() -> Target:
+    pool = dict(RESERVED_H100)
+    return target(
+        "small-l4", overrides={"accelerator_pools": {"main": pool}}, reservation="r", accept_unverified=UNVERIFIED[1:]
+    )
 
 
 def on_hub() -> Target:

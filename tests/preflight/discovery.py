@@ -13,7 +13,7 @@ APIS = {
     "artifactregistry": ("v1",),
     "cloudkms": ("v1",),
     "cloudresourcemanager": ("v3",),
-    "compute": ("v1",),
+    "compute": ("v1", "beta"),
     "container": ("v1",),
     "monitoring": ("v3",),
     "secretmanager": ("v1",),

@@ -16,6 +16,7 @@ from beamline.sandbox.google_api import server
 from beamline.sandbox.google_api.routes import Route
 from beamline.sandbox.simulated_google import simulated_project
 from stacks.cloud import SANDBOX_PROJECT
+from tests.preflight.answers import not_periodic, periodic
 from tests.preflight.discovery import documents, methods, unknown_keys
 from tests.preflight.targets import simulated, target
 
@@ -63,6 +64,11 @@ reservations:
   - {name: projects/other/reservations/r, zone: us-central1-b, machine_type: g4-standard-384, count: 18,
      shared_with: [somebody]}
 """
+H100 = f"""
+reservations:
+  - {{name: projects/{SANDBOX_PROJECT}/reservations/r, zone: us-central1-b, machine_type: a3-megagpu-8g, count: 1}}
+"""
+H100_PERIODIC = H100.replace("count: 1", "count: 1, maintenance_interval: PERIODIC")
 RESERVE = {"accelerator_pools": {"main": {"provisioning": {"kind": "reservation"}}}}
 QUOTA = "quotas: [{{metric: {}, limit: {}}}]"
 FAMILY = "quotas: [{{metric: {}, limit: {}, region: us-central1, family: {}}}]"
@@ -168,6 +174,16 @@ def test_what_stacks_made_counts(records: Iterator[Record], project: str, expect
     assert [rule for _, rule, _ in wrong(asked(METAL, tmp_path, project))] == expected
 
 
+def test_hosts_are_reserved_for_the_maintenance_that_the_pool_wants(tmp_path: Path) -> None:
+    """PERIODIC hosts and others are two kinds: neither pool gets nodes from the other's reservation."""
+    found = []
+    for stack in (periodic(), not_periodic()):
+        for project in (H100, H100_PERIODIC):
+            with simulated(tmp_path, stack, project) as world:
+                found.append([rule for _, rule, _ in wrong(run_checks(CHECKS, stack, world))])
+    assert found == [["reservation-maintenance"], [], [], ["reservation-maintenance"]]
+
+
 def test_who_may_only_read_is_told_so(tmp_path: Path) -> None:
     """A viewer learns everything but may make nothing."""
     found = wrong(asked(G4, tmp_path, "roles: {deployer: [roles/viewer]}"))
@@ -228,6 +244,8 @@ def test_every_answer_is_as_googles_schema_says(tmp_path: Path, monkeypatch: pyt
     block = {"reservation": "r/reservationBlocks/b", "accept_unverified": ["provisioning:reservation"]}
     asked(G4, tmp_path, RESERVED, overrides=RESERVE, mirror=MIRROR, **block)
     asked(G4, tmp_path, overrides=EXISTING | CERTIFIED | HUB | KEY)
+    with simulated(tmp_path, periodic(), H100_PERIODIC) as world:
+        run_checks(CHECKS, periodic(), world)
     assert {route.path for route, _ in seen} == {route.path for route in server.ROUTES}
     wrong_keys = {found for route, answer in seen for found in against_schema(route, answer)}
     assert wrong_keys == set()

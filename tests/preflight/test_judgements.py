@@ -48,10 +48,12 @@ from tests.preflight.answers import (
     machines,
     metal,
     no_such_zone,
+    not_periodic,
     of_sub_blocks,
     offered,
     on_hub,
     one_without_usage,
+    periodic,
     pods_free,
     real,
     reserved,
@@ -142,6 +144,10 @@ CASES = (
     Case("reservation", "reservation-unhealthy", metal, block(in_use=5, healthy=12), block(in_use=5, healthy=13)),
     Case("reservation", "reservation-unhealthy", metal, block(healthy=None, health="DEGRADED"), block(healthy=None)),
     Case("reservation", "reservation-unhealthy", metal, of_sub_blocks(1, 3), of_sub_blocks(2, 2)),
+    Case("host-maintenance", "reservation-maintenance", periodic, fixed({"r": ""}), fixed({"r": "PERIODIC"})),
+    Case(
+        "host-maintenance", "reservation-maintenance", not_periodic, fixed({"r": "PERIODIC"}), fixed({"r": "AS_NEEDED"})
+    ),
     Case(
         "ranges",
         "network-taken",

@@ -12,7 +12,7 @@ from beamline.preflight.google import NotFoundError
 from beamline.preflight.target import Target
 from beamline.preflight.world import World
 
-__all__ = ["RESERVATION", "Part", "Reserved", "judge_reservations", "own_nodes"]
+__all__ = ["RESERVATION", "Part", "Reserved", "judge_reservations", "own_nodes", "reservation_parts"]
 
 _HEALTHY, _DEGRADED = "HEALTHY", "DEGRADED"
 

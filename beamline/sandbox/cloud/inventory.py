@@ -82,6 +82,8 @@ class Reservation:
     shared_with: tuple[str, ...] = ()
     """Projects besides the owner that may use it."""
     blocks: tuple[ReservedBlock, ...] = ()
+    maintenance_interval: str = ""
+    """What its machines were reserved for: PERIODIC, or nothing."""
     assumed: bool = False
 
     @property
@@ -248,6 +250,7 @@ def _reservation(row: dict[str, Any]) -> Reservation:
         specific=row.get("specific", True),
         shared_with=tuple(row.get("shared_with", [])),
         blocks=blocks,
+        maintenance_interval=row.get("maintenance_interval", ""),
     )
 
 

@@ -28,6 +28,7 @@ _RESERVATION = {
     "specific": Column(bool),
     "shared_with": Column(list),
     "blocks": Column(dict, rows=_BLOCK),
+    "maintenance_interval": Column(choices=("PERIODIC",)),
 }
 _QUOTA = {
     "metric": Column(required=True, choices=tuple(metrics())),
@@ -112,8 +113,11 @@ def _check_reservation(file: StrictFile, at: str, row: dict[str, Any]) -> None:
         file.problem(f"{at}.name: projects/PROJECT/reservations/NAME is expected, not {row['name']!r}")
     if region_of(row["zone"]) in (None, row["zone"]):
         file.problem(f"{at}.zone: there is no zone {row['zone']!r}")
-    if machine(row["machine_type"]) is None:
+    made = machine(row["machine_type"])
+    if made is None:
         file.problem(f"{at}.machine_type: the simulated cloud has no machine type {row['machine_type']!r}")
+    elif row.get("maintenance_interval") and not made.family.periodic_maintenance:
+        file.problem(f"{at}.maintenance_interval: {row['machine_type']} has no machines whose maintenance is PERIODIC")
     if ("count" in row) is bool(row.get("blocks")):
         file.problem(f"{at}: a reservation has either count or blocks")
     for b, block in enumerate(row.get("blocks", [])):

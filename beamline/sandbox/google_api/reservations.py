@@ -68,6 +68,16 @@ def _reservation(call: Call) -> dict[str, Any]:
     return _as_json(call, _found(call))
 
 
+def _with_maintenance(call: Call) -> dict[str, Any]:
+    """Answer in the beta API, which alone says when the hosts are maintained."""
+    found = _found(call)
+    answer = _as_json(call, found)
+    if found.maintenance_interval:
+        properties = answer["specificReservation"]["instanceProperties"]
+        properties["maintenanceInterval"] = found.maintenance_interval
+    return answer
+
+
 def _in_all_zones(call: Call) -> dict[str, Any]:
     name = call.filtered(r'name = "([^"]+)"')
     items: dict[str, Any] = {}
@@ -126,6 +136,7 @@ _ONE = f"{_OWNER}/zones/{{zone}}/reservations/{{reservation}}"
 ROUTES = (
     Route("GET", COMPUTE, f"{_OWNER}/aggregated/reservations", "compute.reservations.list", _in_all_zones),
     Route("GET", COMPUTE, _ONE, "compute.reservations.get", _reservation),
+    Route("GET", COMPUTE, _ONE.replace("/v1/", "/beta/"), "compute.reservations.get", _with_maintenance),
     Route("GET", COMPUTE, f"{_ONE}/reservationBlocks/{{block}}", "compute.reservationBlocks.get", _block),
     Route(
         "GET",

@@ -36,6 +36,7 @@ def check_reservation(pool: Record, cluster: Record, simulation: Simulation) -> 
         raise _missing(pool, zone, f"it is in {found.zone}" if found else "the project sees none of that name")
     if not found.usable_by(pool.project):
         raise _missing(pool, zone, f"project {found.project} does not share it with {pool.project}")
+    _check_maintenance(pool, zone, counts, found)
     if found.assumed:
         return
     _check_parts(pool, zone, path, found)
@@ -46,6 +47,16 @@ def check_reservation(pool: Record, cluster: Record, simulation: Simulation) -> 
         raise _insufficient(
             pool, zone, wanted, wanted - max(0, found.count - taken), f"it has {found.count}, {taken} of them in use"
         )
+
+
+def _check_maintenance(pool: Record, zone: str, counts: Mapping[str, int], found: Reservation) -> None:
+    """Hosts that were reserved for PERIODIC maintenance are others than the rest."""
+    policy = (pool.inputs["nodeConfig"].get("hostMaintenancePolicy")) or {}
+    wanted = policy.get("maintenanceInterval") == "PERIODIC"
+    if wanted != (found.maintenance_interval == "PERIODIC"):
+        interval = found.maintenance_interval or "not PERIODIC"
+        nodes = sum(counts.values())
+        raise _insufficient(pool, zone, nodes, nodes, f"the maintenance interval of its machines is {interval}")
 
 
 def _check_parts(pool: Record, zone: str, path: str, found: Reservation) -> None:
