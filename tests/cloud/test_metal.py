@@ -150,6 +150,23 @@ def test_without_hugepages_a_node_has_none(cloud: Operations, api: FakeApi) -> N
     assert resources(nodes(api)[0], "allocatable")["hugepages-2Mi"] == "0"
 
 
+def test_networks_beside_the_clusters_are_multi_networkings(cloud: Operations) -> None:
+    """The cluster has it, and every network and subnetwork is there, before GKE makes a node."""
+    build(cloud, *upto("cluster"))
+    second = {"networkConfig": {"additionalNodeNetworkConfigs": [{"network": "second", "subnetwork": "second-nodes"}]}}
+    cloud.create(CLUSTER, inputs("cluster"))
+    with pytest.raises(CloudError, match="need a cluster with multi-networking"):
+        cloud.create(POOL, inputs("gpus", **second))
+    cloud.update(CLUSTER, CLUSTER_ID, inputs("cluster", enableMultiNetworking=True))
+    with pytest.raises(CloudError, match="global/networks/second' was not found"):
+        cloud.create(POOL, inputs("gpus", **second))
+    cloud.create(token("network"), inputs("network", name="second"))
+    with pytest.raises(CloudError, match="regions/us-central1/subnetworks/second-nodes' was not found"):
+        cloud.create(POOL, inputs("gpus", **second))
+    cloud.create(token("nodes"), inputs("nodes", name="second-nodes", network="second", secondaryIpRanges=None))
+    cloud.create(POOL, inputs("gpus", **second))
+
+
 @pytest.mark.parametrize(
     ("cluster", "pool", "says"),
     [

@@ -70,6 +70,8 @@ class Family:
     confidential: bool = True
     nvlink_domain: Domain | None = None
     """The domain that holds all nodes of a pool; None: the family has none across nodes."""
+    multi_networking: bool = True
+    """Whether nodes take networks beside the cluster's that are not GKE's own."""
     network_profiles: tuple[str, ...] = ()
     rdma_devices: int = 0
     rdma_agent: bool = False

@@ -58,6 +58,8 @@ def _datapath(inputs: Inputs) -> Iterator[Failure]:
         "ADVANCED_DATAPATH",
     ):
         yield Failure("datapathProvider", "expected LEGACY_DATAPATH or ADVANCED_DATAPATH")
+    if inputs.get("enableMultiNetworking") and inputs.get("datapathProvider") != "ADVANCED_DATAPATH":
+        yield Failure("enableMultiNetworking", "multi-networking needs GKE Dataplane V2 (ADVANCED_DATAPATH)")
     if inputs.get("datapathProvider") == "ADVANCED_DATAPATH" and (inputs.get("networkPolicy") or {}).get("enabled"):
         yield Failure(
             "networkPolicy",

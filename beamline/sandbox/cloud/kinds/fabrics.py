@@ -10,7 +10,7 @@ from beamline.sandbox.cloud.access import grants, roles_of
 from beamline.sandbox.cloud.errors import CloudError, bad_request, not_found
 from beamline.sandbox.cloud.inventory import read_inventory
 from beamline.sandbox.cloud.kinds.base import Inputs
-from beamline.sandbox.cloud.kinds.compute import RESOURCE_POLICY
+from beamline.sandbox.cloud.kinds.compute import NETWORK, RESOURCE_POLICY, SUBNETWORK
 from beamline.sandbox.cloud.kinds.node_configs import DEFAULT_MACHINE
 from beamline.sandbox.cloud.ledger import Record
 from beamline.sandbox.cloud.machines import Domain, Machine, machine, region_of
@@ -21,6 +21,7 @@ from beamline.sandbox.cloud.simulation import Simulation
 __all__ = ["check_fabric", "fabric_problems", "placement_policy", "shielded_nodes_problem"]
 
 _TYPES = ("TYPE_UNSPECIFIED", "COMPACT")
+_ADDITIONAL = "additionalNodeNetworkConfigs"
 
 
 def fabric_problems(inputs: Inputs) -> Iterator[Failure]:
@@ -41,7 +42,10 @@ def fabric_problems(inputs: Inputs) -> Iterator[Failure]:
                 )
     if made.family.nvlink_domain:
         yield from _domain(inputs, made, made.family.nvlink_domain)
-    yield from _profile(inputs.get("networkConfig") or {}, inputs.get("nodeLocations") or [], made)
+    network = inputs.get("networkConfig") or {}
+    yield from _profile(network, inputs.get("nodeLocations") or [], made)
+    if network.get(_ADDITIONAL) and not made.family.multi_networking:
+        yield Failure(f"networkConfig.{_ADDITIONAL}", f"{made.name} does not support multi-networking")
 
 
 def _compact(inputs: Inputs) -> Iterator[Failure]:
@@ -76,9 +80,9 @@ def _profile(network: Inputs, zones: Sequence[str], made: Machine) -> Iterator[F
             "networkConfig.acceleratorNetworkProfile",
             f"accelerator network profile {profile!r} is not supported on {made.name}, which takes {allowed}",
         )
-    if network.get("additionalNodeNetworkConfigs"):
+    if network.get(_ADDITIONAL):
         yield Failure(
-            "networkConfig.additionalNodeNetworkConfigs",
+            f"networkConfig.{_ADDITIONAL}",
             "the accelerator network profile makes the pool's networks: none can be given beside it",
         )
     if len(zones) > 1:
@@ -107,6 +111,7 @@ def check_fabric(inputs: Inputs, zones: Sequence[str], cluster: Record, simulati
     if (inputs.get("networkConfig") or {}).get("acceleratorNetworkProfile"):
         _check_profile(zones, cluster.inputs)
         _check_network_rights(cluster.project, simulation)
+    _check_networks((inputs.get("networkConfig") or {}).get(_ADDITIONAL) or [], cluster, simulation)
 
 
 def shielded_nodes_problem(pool: Inputs, cluster: Inputs) -> str:
@@ -135,6 +140,20 @@ def _check_profile(zones: Sequence[str], cluster: Inputs) -> None:
         raise bad_request(
             "an accelerator network profile cannot be used in a cluster with multi-networking (enableMultiNetworking)"
         )
+
+
+def _check_networks(wanted: Sequence[Inputs], cluster: Record, simulation: Simulation) -> None:
+    """Networks beside the cluster's are multi-networking's, and have to be there, each with its subnetwork."""
+    if wanted and not cluster.inputs.get("enableMultiNetworking"):
+        raise bad_request(
+            "additional node networks need a cluster with multi-networking (enableMultiNetworking) and GKE Dataplane V2"
+        )
+    places = (("network", "networks", NETWORK, ""), ("subnetwork", "subnetworks", SUBNETWORK, cluster.location))
+    for entry in wanted:
+        for key, collection, kind, location in places:
+            path = reference(str(entry.get(key, "")), collection, cluster.project, region_of(location) or "")
+            if simulation.ledger.find(kind, path) is None:
+                raise not_found(f"The resource '{path}' was not found")
 
 
 def _check_network_rights(project: str, simulation: Simulation) -> None:
