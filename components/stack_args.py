@@ -21,7 +21,7 @@ from manifests import HelmRelease, KubernetesObject, token_secrets
 from stacks import StackSpec
 from stacks.spec import ExistingCluster as ExistingClusterPlan
 from stacks.spec import ExistingNetwork as ExistingNetworkPlan
-from stacks.spec import FlexStart, ManagedPrometheus, NewCluster, NewNetwork, Spot
+from stacks.spec import FlexStart, GcsFuse, ManagedPrometheus, NewCluster, NewNetwork, Spot
 
 __all__ = [
     "accelerator_pool_args",
@@ -78,6 +78,7 @@ def cluster_args(spec: StackSpec, plan: NewCluster, network: Network | ExistingN
         "control_plane": _control_plane(plan),
         "binary_authorization": plan.binary_authorization,
         "mounts_secrets": bool(token_secrets(spec)),
+        "mounts_buckets": isinstance(spec.preset.model.storage, GcsFuse),
         "shielded_nodes": spec.rows.hardware.gke.shielded_nodes,
         "gpu_metrics": spec.rows.hardware.gke.managed_dcgm,
         "managed_prometheus": isinstance(spec.preset.monitoring, ManagedPrometheus),
@@ -134,6 +135,7 @@ def existing_cluster_args(spec: StackSpec, plan: ExistingClusterPlan) -> Existin
         "node_version": plan.version,
         "shielded_nodes": spec.rows.hardware.gke.shielded_nodes,
         "mounts_secrets": bool(token_secrets(spec)),
+        "mounts_buckets": isinstance(spec.preset.model.storage, GcsFuse),
         "managed_prometheus": isinstance(spec.preset.monitoring, ManagedPrometheus),
     }
     registry = artifact_registry(spec.settings.mirror)

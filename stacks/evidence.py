@@ -18,6 +18,7 @@ __all__ = ["Feature", "Subject", "feature_names", "features", "unaccepted", "unu
 _CHOSEN_BY = {
     "engine": ("serving.engine.kind", "serving.engine.version"),
     "precision": ("model.checkpoint",),
+    "weights": ("model.storage",),
     "parallelism": ("serving.shape.tensor_parallel", "serving.shape.expert_parallel"),
     "router": ("serving.router.kind", "serving.router.release"),
     "gateway": ("serving.router.gateway",),
@@ -88,6 +89,8 @@ def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]
     names += [f"kv-offload:{cache.offload.kind}"] if cache.offload.kind != "none" else []
     names += [f"speculation:{serving.speculation.drafter}"] if serving.speculation else []
     names += [f"provisioning:{provisioning.kind}"] if provisioning.kind in ("spot", "flex_start") else []
+    storage = preset.model.storage.kind
+    names += [f"weights:{storage}"] if storage != "local_ssd" else []
     names += [f"local-ssd:{pool.local_ssd_mode}"] if pool.local_ssd_mode != "ephemeral" else []
     names += ["image-cache:secondary_boot_disk"] if pool.image_disk else []
     return names

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from manifests.dynamo.names import FRONTEND, FRONTEND_PORT_NAME, SYSTEM_PORT_NAME, frontend_reference, member_selector
+from manifests.dynamo.names import (
+    FRONTEND,
+    FRONTEND_PORT_NAME,
+    SERVICE_ACCOUNT,
+    SYSTEM_PORT_NAME,
+    frontend_reference,
+    member_selector,
+)
 from manifests.dynamo.objects import dynamo_objects
 from manifests.dynamo.platform import dynamo_releases
 
 __all__ = [
     "FRONTEND",
     "FRONTEND_PORT_NAME",
+    "SERVICE_ACCOUNT",
     "SYSTEM_PORT_NAME",
     "dynamo_objects",
     "dynamo_releases",

@@ -17,6 +17,7 @@ __all__ = [
     "FRONTEND_PORT_NAME",
     "GRAPH",
     "MAIN",
+    "SERVICE_ACCOUNT",
     "SYSTEM_PORT_NAME",
     "frontend_reference",
     "member_selector",
@@ -24,6 +25,8 @@ __all__ = [
 
 GRAPH = "dynamo"
 """What the name of every graph begins with, and the label of its pods."""
+SERVICE_ACCOUNT = f"{GRAPH}-k8s-service-discovery"
+"""The operator makes it for the graph, and every pod of the graph runs as it (discovery package, DGD name + suffix)."""
 FRONTEND = "frontend"
 MAIN = "main"
 """The container that the operator completes with its defaults; every other one has to be complete."""

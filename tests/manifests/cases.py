@@ -29,7 +29,15 @@ PRESETS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 }
 """Stacks with llm-d by name: preset, overrides, accepted features."""
 
-GOLDENS = {**PRESETS, **DYNAMO_PRESETS}
+_MOUNTED_DISK = {"kind": "hyperdisk_ml", "disk": "beam-weights", "throughput_mib_per_s": 2400}
+STORAGES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "g4-llmd-gcs-fuse": ("g4-llmd", {"model": {"storage": {"kind": "gcs_fuse"}}}, ["weights:gcs_fuse"]),
+    "g4-llmd-hyperdisk-ml": ("g4-llmd", {"model": {"storage": _MOUNTED_DISK}}, ["weights:hyperdisk_ml"]),
+    "a4x-max-dynamo-gcs-fuse": ("a4x-max-dynamo", {"model": {"storage": {"kind": "gcs_fuse"}}}, ["weights:gcs_fuse"]),
+}
+"""Presets with their weights elsewhere than on local SSD, which no preset has."""
+
+GOLDENS = {**PRESETS, **DYNAMO_PRESETS, **STORAGES}
 """These have golden files."""
 
 CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
@@ -52,6 +60,36 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         "g4-llmd",
         {"serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": _BUCKET}}},
         ["speculation:dflash2"],
+    ),
+    "drafter-mounted": (
+        "g4-llmd",
+        {
+            "model": {"storage": {"kind": "gcs_fuse"}},
+            "serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": _BUCKET}},
+        },
+        ["speculation:dflash2", "weights:gcs_fuse"],
+    ),
+    "drafter-on-disk": (
+        "g4-llmd",
+        {
+            "model": {"storage": _MOUNTED_DISK},
+            "serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": _HUB}},
+        },
+        ["speculation:dflash2", "weights:hyperdisk_ml"],
+    ),
+    "groups-mounted": (
+        "a4x-max-llmd",
+        {"model": {"storage": {"kind": "gcs_fuse"}}},
+        ["weights:gcs_fuse"],
+    ),
+    "raw-block-on-disk": (
+        "g4-llmd",
+        {
+            "accelerator_pool": {"local_ssd_mode": "raw_block"},
+            "model": {"storage": _MOUNTED_DISK},
+            "serving": {"kv_cache": {"offload": {"kind": "local_ssd", "gib_per_replica": 2000}}},
+        },
+        ["local-ssd:raw_block", "kv-offload:local_ssd", "weights:hyperdisk_ml"],
     ),
     "drafter-from-hub": (
         "g4-llmd",
@@ -113,7 +151,7 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 }
 """All of them, by name."""
 
-EVERY = {**CASES, **DYNAMO_CASES}
+EVERY = {**CASES, **DYNAMO_CASES, **STORAGES}
 """With either router stack."""
 
 
