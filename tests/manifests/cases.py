@@ -8,7 +8,7 @@ from typing import Any
 
 from stacks import StackSpec, resolve
 
-from .dynamo.cases import DYNAMO_CASES, DYNAMO_PRESETS
+from .dynamo.cases import DYNAMO_CASES, DYNAMO_PRESETS, DYNAMO_STORAGES
 
 __all__ = ["CASES", "EVERY", "GOLDENS", "spec_of"]
 
@@ -29,19 +29,19 @@ PRESETS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 }
 """Stacks with llm-d by name: preset, overrides, accepted features."""
 
-_MOUNTED_DISK = {"kind": "hyperdisk_ml", "disk": "beam-weights", "throughput_mib_per_s": 2400}
-STORAGES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+_DISK = {"kind": "hyperdisk_ml", "disk": "beam-weights", "throughput_mib_per_s": 2400}
+_STORAGES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "g4-llmd-gcs-fuse": ("g4-llmd", {"model": {"storage": {"kind": "gcs_fuse"}}}, ["weights:gcs_fuse"]),
-    "g4-llmd-hyperdisk-ml": ("g4-llmd", {"model": {"storage": _MOUNTED_DISK}}, ["weights:hyperdisk_ml"]),
-    "a4x-max-dynamo-gcs-fuse": ("a4x-max-dynamo", {"model": {"storage": {"kind": "gcs_fuse"}}}, ["weights:gcs_fuse"]),
+    "g4-llmd-hyperdisk-ml": ("g4-llmd", {"model": {"storage": _DISK}}, ["weights:hyperdisk_ml"]),
 }
-"""Presets with their weights elsewhere than on local SSD, which no preset has."""
+"""Weights elsewhere than on local SSD, which no preset has."""
 
-GOLDENS = {**PRESETS, **DYNAMO_PRESETS, **STORAGES}
+GOLDENS = {**PRESETS, **DYNAMO_PRESETS, **_STORAGES, **DYNAMO_STORAGES}
 """These have golden files."""
 
 CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     **PRESETS,
+    **_STORAGES,
     "local-ssd-tier": (
         "g4-llmd",
         {"serving": {"kv_cache": {"offload": {"kind": "local_ssd", "gib_per_replica": 2000}}}},
@@ -72,7 +72,7 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "drafter-on-disk": (
         "g4-llmd",
         {
-            "model": {"storage": _MOUNTED_DISK},
+            "model": {"storage": _DISK},
             "serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": _HUB}},
         },
         ["speculation:dflash2", "weights:hyperdisk_ml"],
@@ -86,7 +86,7 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         "g4-llmd",
         {
             "accelerator_pool": {"local_ssd_mode": "raw_block"},
-            "model": {"storage": _MOUNTED_DISK},
+            "model": {"storage": _DISK},
             "serving": {"kv_cache": {"offload": {"kind": "local_ssd", "gib_per_replica": 2000}}},
         },
         ["local-ssd:raw_block", "kv-offload:local_ssd", "weights:hyperdisk_ml"],
@@ -151,7 +151,7 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 }
 """All of them, by name."""
 
-EVERY = {**CASES, **DYNAMO_CASES, **STORAGES}
+EVERY = {**CASES, **DYNAMO_CASES}
 """With either router stack."""
 
 
