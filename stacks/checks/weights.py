@@ -25,19 +25,18 @@ def _sources(c: Candidate) -> Iterator[tuple[str, WeightSource]]:
 
 def mounted_source(c: Candidate) -> Iterator[Problem]:
     """A bucket can be mounted, the model hub cannot."""
-    if not isinstance(c.preset.model.storage, GcsFuse):
-        return
-    for path, source in _sources(c):
-        if isinstance(source, HuggingFace):
-            yield Problem(
-                rule="gcs-fuse-source",
-                path=f"{path}.kind",
-                value=source.kind,
-                why="Cloud Storage FUSE mounts buckets, and these weights are on the model hub",
-                allowed="bucket; with model.storage.kind local_ssd the hub, too",
-                remedy="copy them into a bucket and name that, or set model.storage.kind to local_ssd",
-                source=_FUSE_DOCS,
-            )
+    storage = c.preset.model.storage
+    hub = [path for path, source in _sources(c) if isinstance(source, HuggingFace)]
+    if isinstance(storage, GcsFuse) and hub:
+        yield Problem(
+            rule="gcs-fuse-source",
+            path=_KIND,
+            value=storage.kind,
+            why=f"Cloud Storage FUSE mounts buckets; from the model hub (huggingface) would come {' and '.join(hub)}",
+            allowed="local_ssd, which copies from the hub, too; or weights in a bucket",
+            remedy="copy them into a bucket and name that, or set it to local_ssd",
+            source=_FUSE_DOCS,
+        )
 
 
 def fuse_version(c: Candidate) -> Iterator[Problem]:

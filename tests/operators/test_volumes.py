@@ -61,8 +61,8 @@ def test_without_the_add_on_it_waits_in_the_kubelets_words() -> None:
     assert done.changes == []
     (said,) = done.events
     assert said == (
-        f"{FAILED} kubernetes.io/csi: mounter.SetUpAt failed to get CSI client: driver name {FUSE} not found in the list "
-        "of registered CSI drivers (simulated)"
+        f"{FAILED} kubernetes.io/csi: mounter.SetUpAt failed to get CSI client: driver name {FUSE} not found in the "
+        "list of registered CSI drivers (simulated)"
     )
 
 
@@ -71,7 +71,8 @@ def test_without_the_annotation_nothing_mounts_the_bucket() -> None:
     assert done.changes == []
     (said,) = done.events
     assert said == (
-        f"{FAILED} rpc error: code = FailedPrecondition desc = failed to find the sidecar container in Pod spec (simulated)"
+        f"{FAILED} rpc error: code = FailedPrecondition desc = failed to find the sidecar container in Pod spec "
+        "(simulated)"
     )
 
 

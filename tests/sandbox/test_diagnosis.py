@@ -181,7 +181,7 @@ CASES = [
                 "1",
                 reason="FailedMount",
                 involvedObject={"uid": "uid-held"},
-                message="the driver is not there",
+                message="no driver",
             ),
         ],
         [
@@ -189,7 +189,7 @@ CASES = [
                 rule="volume-not-mounted",
                 path="Pod beam/held",
                 value="held",
-                why="the driver is not there",
+                why="no driver",
                 remedy="switch the driver's add-on on in the cluster, or use another volume",
                 source="kubelet (simulated)",
             )
