@@ -72,24 +72,6 @@ def fuse_addon(c: Candidate) -> Iterator[Problem]:
         )
 
 
-def fuse_cpu(c: Candidate) -> Iterator[Problem]:
-    """The added containers ask for cores, too, and small machines have few."""
-    derived = c.derived
-    per_node = min(derived.replicas_per_node, derived.replicas)
-    needed = per_node * (1000 * derived.pod_cpu + derived.sidecar_cpu_millicores)
-    if derived.sidecar_cpu_millicores and needed > derived.allocatable_cpu_millicores:
-        yield Problem(
-            rule="gcs-fuse-cpu",
-            path=_KIND,
-            value=c.preset.model.storage.kind,
-            why=f"a node's engine pods and the containers that mount their weights ask for {needed} millicores, "
-            f"{c.rows.hardware.machine_type} leaves pods {derived.allocatable_cpu_millicores}; they would stay Pending",
-            allowed="local_ssd, or a machine type with more cores",
-            remedy="set it to local_ssd, or choose another machine type",
-            source=c.rows.weight_storage.gcs_fuse.source,
-        )
-
-
 def disk_on_machine(c: Candidate) -> Iterator[Problem]:
     """Not every machine type attaches every kind of disk, nor every volume of the kind."""
     storage, disks = c.preset.model.storage, c.rows.hardware.data_disks
@@ -139,4 +121,4 @@ def disk_throughput(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (mounted_source, fuse_version, fuse_addon, fuse_cpu, disk_on_machine, disk_throughput)
+CHECKS = (mounted_source, fuse_version, fuse_addon, disk_on_machine, disk_throughput)
