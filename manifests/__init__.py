@@ -7,7 +7,7 @@ What these take for granted outside the cluster is told by ``buckets``, ``token_
 
 from __future__ import annotations
 
-from manifests.dynamo import SERVICE_ACCOUNT
+from manifests.dynamo import graph_service_account
 from manifests.naming import ENGINE, WEIGHTS, engine_namespace, weights_namespace
 from manifests.objects import Area, HelmRelease, KubernetesObject
 from manifests.releases import releases
@@ -37,4 +37,4 @@ def weights_service_account(spec: StackSpec) -> tuple[str, str]:
         case LlmdRouter():
             return engine_namespace(spec), ENGINE
         case DynamoRouter():
-            return engine_namespace(spec), SERVICE_ACCOUNT
+            return engine_namespace(spec), graph_service_account(spec)

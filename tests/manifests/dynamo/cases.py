@@ -32,6 +32,11 @@ DYNAMO_CASES: dict[str, Case] = {
         {"model": {"storage": {"kind": "hyperdisk_ml", "disk": "beam-weights", "throughput_mib_per_s": 9600}}},
         ["weights:hyperdisk_ml"],
     ),
+    "dynamo-groups-mounted": (
+        "a4x-max-dynamo-bf16",
+        {"model": {"storage": {"kind": "gcs_fuse"}}},
+        ["weights:gcs_fuse"],
+    ),
     "dynamo-drafter-mounted": (
         "g4-dynamo",
         {**_DRAFTER, "model": {"storage": {"kind": "gcs_fuse"}}},
