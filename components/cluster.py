@@ -71,6 +71,8 @@ class ClusterArgs(TypedDict):
     """Key of Cloud KMS for the secrets in etcd and for boot disks; left out, Google's own keys."""
     mounts_secrets: bool
     """Whether pods mount secrets of Secret Manager (GKE's CSI add-on)."""
+    mounts_buckets: bool
+    """Whether pods mount buckets by Cloud Storage FUSE (GKE's CSI add-on)."""
     shielded_nodes: bool
     """Whether nodes prove their identity by a virtual TPM; for the whole cluster, and bare metal has none."""
     gpu_metrics: bool
@@ -181,8 +183,11 @@ def _access(args: ClusterArgs) -> dict[str, Any]:
 
 
 def _features(args: ClusterArgs) -> dict[str, Any]:
+    addons: dict[str, Any] = {"http_load_balancing": {"disabled": False}}  # the Gateway controller is part of it
+    if args["mounts_buckets"]:
+        addons["gcs_fuse_csi_driver_config"] = {"enabled": True}
     features: dict[str, Any] = {
-        "addons_config": {"http_load_balancing": {"disabled": False}},  # the Gateway controller is part of it
+        "addons_config": addons,
         "gateway_api_config": {"channel": "CHANNEL_STANDARD"},
         "logging_config": {"enable_components": ["SYSTEM_COMPONENTS", "WORKLOADS"]},
         "monitoring_config": {

@@ -95,6 +95,17 @@ _NEEDS = (
         "GKE docs, Secret Manager add-on",
     ),
     _Need(
+        "gcs-fuse-addon",
+        lambda args, cluster: (
+            not args["mounts_buckets"]
+            or _some(cluster.addons_configs, lambda config: _enabled(config.gcs_fuse_csi_driver_configs))
+        ),
+        "pods mount a bucket with weights, and it lacks the add-on for that: they would wait for their volume for ever",
+        "the Cloud Storage FUSE CSI driver, or model.storage.kind: local_ssd",
+        _UPDATE + "--update-addons=GcsFuseCsiDriver=ENABLED",
+        "GKE docs, Cloud Storage FUSE CSI driver",
+    ),
+    _Need(
         "managed-prometheus",
         lambda args, cluster: (
             not args["managed_prometheus"]

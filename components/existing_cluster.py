@@ -39,6 +39,8 @@ class ExistingClusterArgs(TypedDict):
     """Whether all nodes that will be added have a virtual TPM; bare metal has none."""
     mounts_secrets: bool
     """Whether pods mount secrets of Secret Manager (GKE's CSI add-on)."""
+    mounts_buckets: bool
+    """Whether pods mount buckets by Cloud Storage FUSE (GKE's CSI add-on)."""
     managed_prometheus: bool
     """Whether the collectors of managed Prometheus are needed."""
     image_registry: NotRequired[ArtifactRegistry]

@@ -32,6 +32,7 @@ from components.gateway import Gateway
 from components.helm_releases import ReleaseArgs
 from components.kubernetes_objects import ObjectArgs
 from components.monitoring import Monitoring
+from components.mounted_weights import MountedWeights, MountedWeightsArgs
 from components.network import Network
 from components.serving import DynamoServing, LlmdServing
 from components.stack_args import (
@@ -46,7 +47,7 @@ from components.stack_args import (
 )
 from components.system_node_pool import SystemNodePool
 from components.weights import Weights
-from manifests import Area, buckets, releases, render, token_secrets, weights_service_account
+from manifests import Area, buckets, is_seeded, releases, render, token_secrets, weights_service_account
 from stacks import StackSpec
 from stacks import spec as plans
 
@@ -169,25 +170,25 @@ class InferenceStack(pulumi.ComponentResource):
 
     def _weights(
         self, cluster: Cluster | ExistingCluster, kubernetes: pulumi_kubernetes.Provider, after: list[pulumi.Resource]
-    ) -> Weights:
-        spec = self._spec
+    ) -> Weights | MountedWeights:
+        spec, name = self._spec, f"{self._name}-weights"
         namespace, service_account = weights_service_account(spec)
-        return Weights(
-            f"{self._name}-weights",
-            {
-                "prefix": spec.prefix,
-                "project": spec.settings.project,
-                "workload_pool": cluster.workload_pool,
-                "namespace": namespace,
-                "kubernetes_service_account": service_account,
-                "buckets": buckets(spec),
-                "secrets": token_secrets(spec),
-                "objects": self._objects_of("weights"),
-            },
-            self._in_cluster(kubernetes, after),
-        )
+        mounted: MountedWeightsArgs = {
+            "project": spec.settings.project,
+            "workload_pool": cluster.workload_pool,
+            "namespace": namespace,
+            "kubernetes_service_account": service_account,
+            "buckets": buckets(spec),
+            "objects": self._objects_of("weights"),
+        }
+        options = self._in_cluster(kubernetes, after)
+        if is_seeded(spec):
+            return Weights(name, {"prefix": spec.prefix, "secrets": token_secrets(spec), **mounted}, options)
+        return MountedWeights(name, mounted, options)
 
-    def _serving(self, kubernetes: pulumi_kubernetes.Provider, weights: Weights) -> LlmdServing | DynamoServing:
+    def _serving(
+        self, kubernetes: pulumi_kubernetes.Provider, weights: Weights | MountedWeights
+    ) -> LlmdServing | DynamoServing:
         name, opts = f"{self._name}-serving", self._in_cluster(kubernetes, [weights])
         namespace = self._spec.preset.serving.namespace
         objects, charts = self._objects_of("serving"), self._releases_of("serving")

@@ -21,7 +21,7 @@ from components.system_node_pool import SystemNodePoolArgs
 from manifests import HelmRelease, KubernetesObject, token_secrets
 from stacks import StackSpec
 from stacks.pools import Pool
-from stacks.spec import AsNeeded, FlexStart, ManagedPrometheus, NewCluster, NewNetwork, Periodic, Spot
+from stacks.spec import AsNeeded, FlexStart, GcsFuse, ManagedPrometheus, NewCluster, NewNetwork, Periodic, Spot
 from stacks.spec import ExistingCluster as ExistingClusterPlan
 from stacks.spec import ExistingNetwork as ExistingNetworkPlan
 
@@ -80,6 +80,7 @@ def cluster_args(spec: StackSpec, plan: NewCluster, network: Network | ExistingN
         "control_plane": _control_plane(plan),
         "binary_authorization": plan.binary_authorization,
         "mounts_secrets": bool(token_secrets(spec)),
+        "mounts_buckets": isinstance(spec.preset.model.storage, GcsFuse),
         "shielded_nodes": spec.rows.hardware.gke.shielded_nodes,
         "gpu_metrics": all(row.gke.managed_dcgm for row in spec.rows.pools.values()),
         "managed_prometheus": isinstance(spec.preset.monitoring, ManagedPrometheus),
@@ -136,6 +137,7 @@ def existing_cluster_args(spec: StackSpec, plan: ExistingClusterPlan) -> Existin
         "node_version": plan.version,
         "shielded_nodes": spec.rows.hardware.gke.shielded_nodes,
         "mounts_secrets": bool(token_secrets(spec)),
+        "mounts_buckets": isinstance(spec.preset.model.storage, GcsFuse),
         "managed_prometheus": isinstance(spec.preset.monitoring, ManagedPrometheus),
     }
     registry = artifact_registry(spec.settings.mirror)

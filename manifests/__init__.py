@@ -7,18 +7,21 @@ What these take for granted outside the cluster is told by ``buckets``, ``token_
 
 from __future__ import annotations
 
-from manifests.naming import WEIGHTS, weights_namespace
+from manifests.dynamo import graph_service_account
+from manifests.naming import ENGINE, WEIGHTS, engine_namespace, weights_namespace
 from manifests.objects import Area, HelmRelease, KubernetesObject
 from manifests.releases import releases
 from manifests.render import render
-from manifests.weight_sets import buckets, token_secrets
+from manifests.weight_sets import buckets, is_seeded, token_secrets
 from stacks.resolve import StackSpec
+from stacks.spec import DynamoRouter, LlmdRouter
 
 __all__ = [
     "Area",
     "HelmRelease",
     "KubernetesObject",
     "buckets",
+    "is_seeded",
     "releases",
     "render",
     "token_secrets",
@@ -27,5 +30,11 @@ __all__ = [
 
 
 def weights_service_account(spec: StackSpec) -> tuple[str, str]:
-    """Namespace and name of the Kubernetes service account that seeding pods run as, for Workload Identity."""
-    return weights_namespace(spec), WEIGHTS
+    """Namespace and name of the account, for Workload Identity: the seeding pods', or engines' where these mount."""
+    if is_seeded(spec):
+        return weights_namespace(spec), WEIGHTS
+    match spec.preset.serving.router:
+        case LlmdRouter():
+            return engine_namespace(spec), ENGINE
+        case DynamoRouter():
+            return engine_namespace(spec), graph_service_account(spec)

@@ -9,16 +9,14 @@ from typing import Any
 
 from manifests.pod_security import confined
 from manifests.scripts import AWAIT_WEIGHTS
-from manifests.weight_sets import MOUNT_PATH, weight_sets
+from manifests.weight_sets import weight_sets
 from stacks.resolve import StackSpec
 
-__all__ = ["WEIGHTS_MOUNT", "await_weights"]
-
-WEIGHTS_MOUNT = {"name": "weights", "mountPath": MOUNT_PATH, "readOnly": True}
+__all__ = ["await_weights"]
 
 
-def await_weights(spec: StackSpec) -> dict[str, Any]:
-    """An init container that ends when every set of weights is whole on its node."""
+def await_weights(spec: StackSpec, mounts: list[dict[str, Any]]) -> dict[str, Any]:
+    """An init container that ends when every set of weights is whole on its node; ``mounts`` show it the node's."""
     sets = [argument for s in weight_sets(spec) for argument in (s.path, s.marker)]
     return {
         "name": "await-weights",
@@ -26,5 +24,5 @@ def await_weights(spec: StackSpec) -> dict[str, Any]:
         "command": ["/bin/sh", "-c", AWAIT_WEIGHTS, "await-weights", *sets],
         "resources": {"requests": {"cpu": "50m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
         "securityContext": confined(),
-        "volumeMounts": [dict(WEIGHTS_MOUNT)],
+        "volumeMounts": mounts,
     }

@@ -32,9 +32,9 @@ from manifests.parties import (
     Pods,
     proxies,
 )
-from manifests.weight_sets import weight_sets
+from manifests.weight_sets import is_seeded, weight_sets
 from stacks.resolve import StackSpec
-from stacks.spec import Bucket, ManagedPrometheus
+from stacks.spec import Bucket, GcsFuse, ManagedPrometheus
 
 __all__ = ["EVERY_PORT", "Call", "Port", "calls", "pods"]
 
@@ -132,6 +132,7 @@ def _llmd(spec: StackSpec) -> Iterator[Call]:
             "vLLM 0.33.0, multi-node multiprocessing; NCCL docs, NCCL_SOCKET_IFNAME",
         )  # fmt: skip
     yield _resolves(ranks)
+    yield from _mounting(spec, ranks)
 
 
 def _dynamo(spec: StackSpec) -> Iterator[Call]:
@@ -151,6 +152,7 @@ def _dynamo(spec: StackSpec) -> Iterator[Call]:
     yield from _from_load_balancer(spec, frontend, ports.frontend)
     yield from _scraped(spec, frontend, ports.frontend)
     yield from _scraped(spec, engine, ports.system)
+    yield from _mounting(spec, engine)
 
 
 _SERVING: dict[str, Callable[[StackSpec], Iterator[Call]]] = {"llm-d": _llmd, "dynamo": _dynamo}
@@ -158,17 +160,29 @@ _SERVING: dict[str, Callable[[StackSpec], Iterator[Call]]] = {"llm-d": _llmd, "d
 
 
 def _seeding(spec: StackSpec) -> Iterator[Call]:
+    if not is_seeded(spec):
+        return
     labels = {"matchLabels": selector(spec, WEIGHTS)}
     seeding = Pods("seeding", weights_namespace(spec), labels, "weights", WEIGHTS)
     kinds = {type(weights.source) for weights in weight_sets(spec)}
     yield _resolves(seeding)
     if Bucket in kinds:
-        why = "its identity's token"
-        yield Call(seeding, METADATA_SERVER, _tcp(80, 8080), why, _WORKLOAD_IDENTITY)
-        yield Call(seeding, METADATA_SERVER_BEFORE, _tcp(987, 988), why, _WORKLOAD_IDENTITY)
-        yield Call(seeding, GOOGLE_APIS, _HTTPS, "weights from a bucket", "Cloud Storage docs, request endpoints")
+        yield from _reads_bucket(seeding)
     if kinds - {Bucket}:
         yield Call(seeding, MODEL_HUB, _HTTPS, "weights from the hub", "huggingface_hub docs, downloads over HTTPS")
+
+
+def _mounting(spec: StackSpec, engine: Pods) -> Iterator[Call]:
+    """The container that mounts a bucket is in the engine's pod, and so in its network."""
+    if isinstance(spec.preset.model.storage, GcsFuse):
+        yield from _reads_bucket(engine)
+
+
+def _reads_bucket(caller: Pods) -> Iterator[Call]:
+    why = "its identity's token"
+    yield Call(caller, METADATA_SERVER, _tcp(80, 8080), why, _WORKLOAD_IDENTITY)
+    yield Call(caller, METADATA_SERVER_BEFORE, _tcp(987, 988), why, _WORKLOAD_IDENTITY)
+    yield Call(caller, GOOGLE_APIS, _HTTPS, "weights from a bucket", "Cloud Storage docs, request endpoints")
 
 
 _OPERATORS: dict[str, str] = {

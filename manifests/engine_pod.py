@@ -4,7 +4,7 @@
   (``--shutdown-timeout``); the grace period covers both.
 - The pod meets Pod Security's ``restricted`` level: the image's unprivileged user, no capability, no privilege
   escalation, read-only root; except where the transport asks for a capability (see ``manifests.pod_security``).
-  Weights are read from the node through a claim (see ``manifests.weight_volume``).
+  Weights are mounted read-only (see ``manifests.weight_mounts``).
 - Service links are off: Kubernetes would otherwise set a variable for every Service of the namespace, and vLLM reads
   some of these names (a Service called ``vllm`` sets VLLM_PORT to a URL).
 - The engine never calls the Kubernetes API, so it gets no token.
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from manifests.await_weights import WEIGHTS_MOUNT, await_weights
 from manifests.caches import CACHE_PATH
 from manifests.engine_arguments import engine_arguments
 from manifests.engine_environment import engine_environment
@@ -26,7 +25,7 @@ from manifests.kv_tier import has_local_ssd_tier, kv_tier_mount, kv_tier_volume
 from manifests.naming import ENGINE, ENGINE_WORKER, labels, selector
 from manifests.placement import accelerator_tolerations, serving_nodes
 from manifests.pod_security import confined, runs_as
-from manifests.weight_volume import claim_name
+from manifests.weight_mounts import weight_mounts
 from stacks.resolve import StackSpec
 
 __all__ = ["PORT_NAME", "engine_pod", "every_pod", "pod_template"]
@@ -44,9 +43,12 @@ answers 503 at once and is restarted after a minute."""
 def pod_template(spec: StackSpec, *, serves: bool = True) -> dict[str, Any]:
     """Template of the pods that serve the API, or of those that only run ranks for one that does."""
     if not serves:
-        return {"metadata": {"labels": labels(spec, ENGINE_WORKER)}, "spec": engine_pod(spec, serves=False)}
+        return {
+            "metadata": weight_mounts(spec).metadata(labels(spec, ENGINE_WORKER)),
+            "spec": engine_pod(spec, serves=False),
+        }
     own = {"llm-d.ai/inference-serving": "true", "llm-d.ai/model": spec.preset.model.name}
-    return {"metadata": {"labels": {**labels(spec, ENGINE), **own}}, "spec": engine_pod(spec)}
+    return {"metadata": weight_mounts(spec).metadata({**labels(spec, ENGINE), **own}), "spec": engine_pod(spec)}
 
 
 def engine_pod(spec: StackSpec, *, serves: bool = True) -> dict[str, Any]:
@@ -63,7 +65,7 @@ def engine_pod(spec: StackSpec, *, serves: bool = True) -> dict[str, Any]:
         **({"affinity": affinity} if affinity else {}),
         "securityContext": runs_as(spec.rows.engine_user.uid, capabilities(spec)),
         **({"resourceClaims": claims} if claims else {}),
-        "initContainers": [await_weights(spec)],
+        **weight_mounts(spec).init_containers(),
         "containers": [_container(spec, serves=serves)],
         "volumes": _volumes(spec),
     }
@@ -124,7 +126,7 @@ def _resources(spec: StackSpec) -> dict[str, Any]:
 
 def _mounts(spec: StackSpec) -> list[dict[str, Any]]:
     mounts: list[dict[str, Any]] = [
-        dict(WEIGHTS_MOUNT),
+        *weight_mounts(spec).mounts,
         {"name": "cache", "mountPath": CACHE_PATH},
         {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - in the container
         {"name": "shm", "mountPath": "/dev/shm"},  # noqa: S108 - in the container
@@ -137,7 +139,7 @@ def _mounts(spec: StackSpec) -> list[dict[str, Any]]:
 def _volumes(spec: StackSpec) -> list[dict[str, Any]]:
     """Plain emptyDirs are on local SSD, or on the boot disk where that is raw block; the pod's limit bounds them."""
     volumes: list[dict[str, Any]] = [
-        {"name": "weights", "persistentVolumeClaim": {"claimName": claim_name(spec), "readOnly": True}},
+        *weight_mounts(spec).volumes,
         {"name": "cache", "emptyDir": {}},
         {"name": "tmp", "emptyDir": {}},
         {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{spec.derived.shm_gib}Gi"}},

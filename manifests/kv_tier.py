@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.local_ssd import is_raw_block, kv_tier_folder
+from manifests.naming import content_name
 from manifests.node_volume import NodeVolume, volume_and_claim
 from manifests.objects import KubernetesObject
 from stacks.memory import GIB
@@ -35,23 +36,23 @@ def has_local_ssd_tier(spec: StackSpec) -> bool:
     return isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload)
 
 
-def _folder(spec: StackSpec) -> NodeVolume:
+def _folder(spec: StackSpec) -> dict[str, Any]:
     per_node = spec.derived.replicas_per_node * spec.derived.offload_bytes_per_replica
     gib = -(-per_node // spec.derived.nodes_per_replica // GIB)
-    return NodeVolume(component=_NAME, path=kv_tier_folder(), access="ReadWriteMany", gib=gib)
+    return NodeVolume(path=kv_tier_folder(), access="ReadWriteMany", gib=gib).spec(spec)
 
 
 def kv_tier_objects(spec: StackSpec) -> tuple[KubernetesObject, ...]:
     """Volume and claim of the node's folder; none on ephemeral storage."""
     if not (has_local_ssd_tier(spec) and is_raw_block(spec)):
         return ()
-    return volume_and_claim(spec, _folder(spec), names=("kv-tier-volume", "kv-tier-claim"))
+    return volume_and_claim(spec, _folder(spec), component=_NAME, names=("kv-tier-volume", "kv-tier-claim"))
 
 
 def kv_tier_volume(spec: StackSpec) -> dict[str, Any]:
     """The volume of a pod with a tier on local SSD."""
     if is_raw_block(spec):
-        return {"name": _NAME, "persistentVolumeClaim": {"claimName": _folder(spec).claim_name(spec)}}
+        return {"name": _NAME, "persistentVolumeClaim": {"claimName": content_name(_NAME, _folder(spec))}}
     return {"name": _NAME, "emptyDir": {}}
 
 

@@ -5,7 +5,8 @@ of the node's own filesystem, which takes a ``hostPath`` volume, and Pod Securit
 ``privileged``. The level holds for a whole namespace: with one namespace, whoever may create pods beside the engine
 could mount the node's root. So seeding has a namespace of its own, in which nothing else runs, and the engine reads the
 same folder through a PersistentVolume of type ``local`` (see ``manifests.weight_volume``), which the level
-``restricted`` admits: its path is fixed by an object that only cluster administrators may write.
+``restricted`` admits: its path is fixed by an object that only cluster administrators may write. Where weights are
+mounted from a bucket or a disk, and local SSD is ephemeral, nothing writes to nodes: there is no such namespace then.
 
 A transport may ask for Linux capabilities; the engine's namespace then has the strictest level that admits them. A
 namespace that was there before (``serving.existing_namespace``) is left as it is, its level included. Third parties'
@@ -21,9 +22,11 @@ from dataclasses import dataclass
 
 from manifests.exceptions import level_for
 from manifests.fabric_claims import capabilities
+from manifests.local_ssd import is_raw_block
 from manifests.naming import ENGINE, WEIGHTS, engine_namespace, labels, weights_namespace
 from manifests.objects import Area, KubernetesObject
 from manifests.pod_security import Level, level_admitting
+from manifests.weight_sets import is_seeded
 from stacks.resolve import StackSpec
 from stacks.versions import minor
 
@@ -56,14 +59,15 @@ _OF_CHARTS: dict[str, tuple[str, str, Area]] = {
 
 
 def own_namespaces(spec: StackSpec) -> tuple[OwnNamespace, ...]:
-    """Return the engine's, unless it is there already, the seeding pods', and one for each operator."""
+    """Return the engine's, unless it is there already, that of pods which write to nodes, and one for each operator."""
     engine = OwnNamespace(
         engine_namespace(spec), "engine-namespace", ENGINE, "weights", level_admitting(capabilities(spec))
     )
     weights = OwnNamespace(weights_namespace(spec), "weights-namespace", WEIGHTS, "weights", level_for(["seeding"]))
+    writes = is_seeded(spec) or is_raw_block(spec)
     return (
         *(() if spec.preset.serving.existing_namespace else (engine,)),
-        weights,
+        *((weights,) if writes else ()),
         *(_of_chart(role, chart.namespace) for role, chart in spec.charts.items()),
     )
 

@@ -15,6 +15,7 @@ Source: https://kubernetes.io/docs/concepts/storage/volumes/#local
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -30,7 +31,6 @@ __all__ = ["NodeVolume", "volume_and_claim"]
 class NodeVolume:
     """One folder of every serving node; ``gib`` is recorded and not enforced."""
 
-    component: str
     path: str
     access: Literal["ReadOnlyMany", "ReadWriteMany"]
     gib: int
@@ -47,14 +47,12 @@ class NodeVolume:
             "volumeMode": "Filesystem",
         }
 
-    def claim_name(self, spec: StackSpec) -> str:
-        """Name of the claim that pods mount."""
-        return content_name(self.component, self.spec(spec))
 
-
-def volume_and_claim(spec: StackSpec, folder: NodeVolume, *, names: tuple[str, str]) -> tuple[KubernetesObject, ...]:
-    """The volume, reserved for the claim, and the claim; ``names`` are those of the objects inside their area."""
-    volume, claim = folder.spec(spec), folder.claim_name(spec)
+def volume_and_claim(
+    spec: StackSpec, volume: Mapping[str, Any], *, component: str, names: tuple[str, str]
+) -> tuple[KubernetesObject, ...]:
+    """A volume with this spec, reserved for its claim, and the claim; ``names`` are those inside their area."""
+    claim = content_name(component, volume)
     volume_name = f"{engine_namespace(spec)}-{claim}"
     return (
         KubernetesObject(
@@ -63,7 +61,7 @@ def volume_and_claim(spec: StackSpec, folder: NodeVolume, *, names: tuple[str, s
             body={
                 "apiVersion": "v1",
                 "kind": "PersistentVolume",
-                "metadata": {"name": volume_name, "labels": labels(spec, folder.component)},
+                "metadata": {"name": volume_name, "labels": labels(spec, component)},
                 "spec": {**volume, "claimRef": {"namespace": engine_namespace(spec), "name": claim}},
             },
         ),
@@ -73,7 +71,7 @@ def volume_and_claim(spec: StackSpec, folder: NodeVolume, *, names: tuple[str, s
             body={
                 "apiVersion": "v1",
                 "kind": "PersistentVolumeClaim",
-                "metadata": metadata(spec, claim, component=folder.component),
+                "metadata": metadata(spec, claim, component=component),
                 "spec": {
                     "accessModes": volume["accessModes"],
                     "resources": {"requests": volume["capacity"]},

@@ -29,7 +29,7 @@ from manifests.objects import KubernetesObject
 from manifests.placement import accelerator_tolerations, prepared_nodes
 from manifests.pod_security import confined
 from manifests.scripts import SEED
-from manifests.weight_sets import MOUNT_PATH, WeightSet, token_secrets, weight_sets
+from manifests.weight_sets import MOUNT_PATH, WeightSet, is_seeded, token_secrets, weight_sets
 from stacks.resolve import StackSpec
 from stacks.spec import Bucket, HuggingFace
 
@@ -42,11 +42,15 @@ _RESOURCES = {
     "limits": {"memory": "3Gi"},
 }
 """Little is reserved, since copying is over before the engine starts; no CPU limit, so that it may use idle cores."""
+_IMAGES = {"model": "weights", "drafter": "drafter"}
+"""Role of a set -> role of the image that fetches it."""
 _IS_COMPLETE = '[ "$(cat "$ROOT/$KEY/.complete")" = "$MARKER" ]'
 
 
 def seeding(spec: StackSpec) -> tuple[KubernetesObject, ...]:
-    """Service account, script, secrets' references and the DaemonSet."""
+    """Service account, script, secrets' references and the DaemonSet; none where pods read weights from elsewhere."""
+    if not is_seeded(spec):
+        return ()
     secrets = token_secrets(spec)
     return (
         _service_account(spec),
@@ -138,7 +142,7 @@ def _daemon_set(spec: StackSpec, secrets: list[str]) -> KubernetesObject:
                         **prepared_nodes(spec),
                         "tolerations": accelerator_tolerations(spec),
                         "securityContext": {"runAsUser": 0, "seccompProfile": {"type": "RuntimeDefault"}},
-                        "containers": [_container(s, keep) for s in sets],
+                        "containers": [_container(spec, s, keep) for s in sets],
                         "volumes": _volumes(spec, secrets),
                     },
                 },
@@ -155,7 +159,7 @@ def _daemon_set(spec: StackSpec, secrets: list[str]) -> KubernetesObject:
     )
 
 
-def _container(weights: WeightSet, keep: str) -> dict[str, Any]:
+def _container(spec: StackSpec, weights: WeightSet, keep: str) -> dict[str, Any]:
     mounts = [
         {"name": "weights", "mountPath": MOUNT_PATH},
         {"name": "script", "mountPath": "/scripts", "readOnly": True},
@@ -165,7 +169,7 @@ def _container(weights: WeightSet, keep: str) -> dict[str, Any]:
         mounts.append({"name": "hub-tokens", "mountPath": _TOKENS_PATH, "readOnly": True})
     return {
         "name": weights.role,
-        "image": weights.image,
+        "image": str(spec.images[_IMAGES[weights.role]]),
         "command": ["/bin/sh", "/scripts/seed.sh", *_source_arguments(weights)],
         "env": _environment(weights, keep),
         "readinessProbe": {"exec": {"command": ["/bin/sh", "-c", _IS_COMPLETE]}, "periodSeconds": 5},

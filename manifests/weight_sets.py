@@ -1,8 +1,10 @@
-"""The sets of weights a stack needs on every accelerator node: the model's, and the drafter's where one speculates.
+"""The sets of weights a stack serves, and where pods see each: the model's, and the drafter's where one speculates.
 
-A set lives in a folder named for what it is, with a hash of its source and revision. A new revision, or another
-checkpoint, is therefore a new folder: it fills up beside the one that running engines were started from, and takes over
-when an engine starts with its name. Folders that no set of the stack uses any more are removed then.
+Whatever names a set's folder, an engine's argument or a mount, takes it from ``WeightSet.path``. The folder is named
+for what the set is, with a hash of its source and revision. On local SSD a new revision, or another checkpoint, is
+therefore a new folder: it fills up beside the one that running engines were started from, and takes over when an engine
+starts with its name. Folders that no set of the stack uses any more are removed then. A bucket that is mounted is seen
+under the same name. A Hyperdisk ML volume was filled by somebody else: there a set is where it is at its source.
 A bucket's prefix counts as a revision of its own: new weights go under a new prefix, never over the old ones.
 """
 
@@ -12,31 +14,32 @@ from dataclasses import dataclass
 
 from manifests.naming import content_name
 from stacks.resolve import StackSpec
-from stacks.spec import Bucket, HuggingFace
+from stacks.spec import Bucket, HuggingFace, HyperdiskMl, LocalSsd, Storage, WeightSource
 
 __all__ = [
     "MOUNT_PATH",
     "WeightSet",
     "buckets",
     "drafter_weights",
+    "is_seeded",
     "model_weights",
     "token_secrets",
     "weight_sets",
 ]
 
 MOUNT_PATH = "/weights"
-"""Where pods see the node's weights folder."""
+"""Below it pods see the sets."""
 
 
 @dataclass(frozen=True)
 class WeightSet:
-    """One checkpoint on a node: where it comes from, and how to tell that it is whole."""
+    """One checkpoint: where it comes from, where pods see it, and how to tell that it is whole."""
 
     role: str
-    """The model's or the drafter's; names the container that seeds it."""
+    """The model's or the drafter's; names the container that seeds it, or the volume that it is."""
     name: str
-    image: str
-    source: Bucket | HuggingFace
+    source: WeightSource
+    storage: Storage
     size_bytes: int
 
     @property
@@ -50,13 +53,23 @@ class WeightSet:
 
     @property
     def key(self) -> str:
-        """Name of the set's folder."""
+        """Name of the set's own folder, other for each revision."""
         return content_name(self.name, self.marker)
 
     @property
     def path(self) -> str:
         """Where pods see the set."""
-        return f"{MOUNT_PATH}/{self.key}"
+        folder = self.place if isinstance(self.storage, HyperdiskMl) else self.key
+        return f"{MOUNT_PATH}/{folder}"
+
+    @property
+    def place(self) -> str:
+        """The set's folder at its source."""
+        match self.source:
+            case Bucket(prefix=prefix):
+                return prefix
+            case HuggingFace(repository=repository):
+                return repository
 
 
 def model_weights(spec: StackSpec) -> WeightSet:
@@ -65,8 +78,8 @@ def model_weights(spec: StackSpec) -> WeightSet:
     return WeightSet(
         role="model",
         name=f"{model.name}-{model.checkpoint}",
-        image=str(spec.images["weights"]),
         source=model.weights,
+        storage=model.storage,
         size_bytes=spec.rows.checkpoint.weights_bytes,
     )
 
@@ -79,8 +92,8 @@ def drafter_weights(spec: StackSpec) -> WeightSet | None:
     return WeightSet(
         role="drafter",
         name=f"{spec.preset.model.name}-{speculation.drafter}",
-        image=str(spec.images["drafter"]),
         source=speculation.weights,
+        storage=spec.preset.model.storage,
         size_bytes=drafter.weights_bytes,
     )
 
@@ -91,12 +104,21 @@ def weight_sets(spec: StackSpec) -> tuple[WeightSet, ...]:
     return (model_weights(spec), *([drafter] if drafter else []))
 
 
+def is_seeded(spec: StackSpec) -> bool:
+    """Whether a DaemonSet copies the sets to nodes."""
+    return isinstance(spec.preset.model.storage, LocalSsd)
+
+
 def buckets(spec: StackSpec) -> list[str]:
-    """Names of the Cloud Storage buckets that hold weights, each once."""
+    """Names of the Cloud Storage buckets that pods of the stack read, each once."""
+    if isinstance(spec.preset.model.storage, HyperdiskMl):
+        return []
     return sorted({s.source.bucket for s in weight_sets(spec) if isinstance(s.source, Bucket)})
 
 
 def token_secrets(spec: StackSpec) -> list[str]:
-    """Names of the Secret Manager secrets that hold hub tokens, each once."""
+    """Names of the Secret Manager secrets that hold hub tokens, each once; only who copies weights needs one."""
+    if not is_seeded(spec):
+        return []
     found = {s.source.token_secret for s in weight_sets(spec) if isinstance(s.source, HuggingFace)}
     return sorted(name for name in found if name)

@@ -108,11 +108,12 @@ class RegisteredObject:
 
 @dataclass(frozen=True)
 class PodTemplate:
-    """The pods of one workload: what they are labelled, and what they run."""
+    """The pods of one workload: what they are labelled and annotated, and what they run."""
 
     owner: RegisteredObject
     path: str
     labels: Mapping[str, str]
+    annotations: Mapping[str, str]
     spec: Mapping[str, Any]
 
     @property
@@ -145,11 +146,17 @@ def registered_objects(graph: Graph) -> list[RegisteredObject]:
 def pod_templates(graph: Graph) -> list[PodTemplate]:
     """Return the pod templates of every workload; a workload has one for each kind of its pods."""
     return [
-        PodTemplate(obj, path, section(section(template.get("metadata")).get("labels")), section(template.get("spec")))
+        PodTemplate(obj, path, *_about(template), section(template.get("spec")))
         for obj in registered_objects(graph)
         for place in _TEMPLATES.get(obj.kind, ())
         for path, template in _found(obj.body, place, obj.path)
     ]
+
+
+def _about(template: Mapping[str, Any]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Labels and annotations."""
+    metadata = section(template.get("metadata"))
+    return section(metadata.get("labels")), section(metadata.get("annotations"))
 
 
 def _found(value: Any, place: tuple[str, ...], path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

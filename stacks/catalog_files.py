@@ -30,6 +30,7 @@ from stacks.rows import (
     Strict,
     SystemMachineRow,
     TransportRow,
+    WeightStorage,
 )
 from stacks.typing_problems import validation_problems
 from stacks.yaml_files import read_yaml
@@ -64,6 +65,7 @@ class Catalog:
     transports: Mapping[str, TransportRow]
     helper_images: HelperImages
     helper_charts: HelperCharts
+    weight_storage: WeightStorage
     hardware_columns: HardwareColumns
     unfinished: Mapping[str, Sequence[Problem]]
     """Machine types whose row still has to be filled in, with what it lacks."""
@@ -139,6 +141,7 @@ def load_catalog(root: Path = CATALOG_DIR) -> Catalog:
     singles: dict[str, type[Strict]] = {
         "helper_images": HelperImages,
         "helper_charts": HelperCharts,
+        "weight_storage": WeightStorage,
         "hardware_columns": HardwareColumns,
     }
     for field, model in singles.items():

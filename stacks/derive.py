@@ -27,8 +27,9 @@ from stacks.pools import STARTUP_SAFETY, Pool, accelerator_pools
 from stacks.roles import roles
 from stacks.row_lookup import Rows
 from stacks.rows import DynamoRelease
-from stacks.spec import HostDramOffload, LocalSsdOffload, PrefillDecode, Preset, SglangEngine
+from stacks.spec import HostDramOffload, LocalSsd, LocalSsdOffload, PrefillDecode, Preset, SglangEngine
 from stacks.versions import numbers
+from stacks.weight_storage import load_gb_per_s, sidecar
 
 __all__ = ["Derived", "derive"]
 
@@ -101,7 +102,15 @@ class Derived:
     offload_bytes_per_replica: int = _value("bytes", "kv_cache.offload.gib_per_replica x 2^30")
     offload_tokens_per_replica: int = _value("tokens", "offload_bytes_per_replica / kv_bytes_per_token")
     offload_bytes_per_rank: int = _value("bytes", "offload_bytes_per_replica / tensor_parallel")
-    pod_cpu: int = _value("cores", f"{CPUS_PER_GPU} x gpus_per_pod, at most the pod's share of the node less 2 cores")
+    sidecar_cpu_millicores: int = _value("millicores", "catalog; what Cloud Storage FUSE adds to a pod, else 0")
+    sidecar_memory_gib: int = _value("GiB", "catalog; what Cloud Storage FUSE adds to a pod, else 0")
+    sidecar_ephemeral_gib: int = _value(
+        "GiB", "weights_bytes + buffers (catalog): the cache of Cloud Storage FUSE in a pod, else 0"
+    )
+    pod_cpu: int = _value(
+        "cores",
+        f"{CPUS_PER_GPU} x gpus_per_pod, at most the pod's share of the node less 2 cores, less the sidecar's",
+    )
     shm_gib: int = _value(
         "GiB", f"{SHM_GIB_PER_GPU} x gpus_per_pod + the pod's host tier / {SHM_FILL} where the engine maps it there"
     )
@@ -122,10 +131,16 @@ class Derived:
     decode_pod_ephemeral_gib: int | None = _value("GiB", "pod_ephemeral_gib without a tier; null: no decode workers")
     rdma_devices_per_pod: int = _value("devices", "transport.rdma_devices_per_pod, else the node's devices by GPUs")
     engine_port: int = _value("port", "the engine's catalog row; of a Dynamo worker its system port")
-    seed_budget_s: int = _value("s", f"{STARTUP_SAFETY} x (image pull + weights_bytes / seed rate)")
+    seed_budget_s: int | None = _value(
+        "s", f"{STARTUP_SAFETY} x (image pull + weights_bytes / seed rate); null: nothing is copied to nodes"
+    )
+    load_gb_per_s: float = _value(
+        "GB/s",
+        "of one node: the machine's own rate, at most that of Cloud Storage FUSE, or the node's share of the Hyperdisk",
+    )
     compile_s: int = _value("s", "kernels of a first start: the engine's figure or the machine's, whichever is longer")
     engine_startup_budget_s: int = _value(
-        "s", f"{STARTUP_SAFETY} x (weights of the node's replicas / load rate + compile_s)"
+        "s", f"{STARTUP_SAFETY} x (weights of the node's replicas / load_gb_per_s + compile_s)"
     )
     workload_budget_s: int = _value("s", f"engine_startup_budget_s + {STARTUP_SAFETY} x image pull")
     rollout_budget_s: int = _value(
@@ -242,7 +257,8 @@ def derive(preset: Preset, rows: Rows) -> Derived:
     aside = serving.context_tokens * per_token / spanned
     boot_disk_gb = min(pool.plan.boot_disk_gb for pool in serves)
     cpu = allocatable_cpu_millicores(hardware.machine)
-    load_s = weights * min(per_node, replicas) / (hardware.throughput.load_gb_per_s * GB)
+    rate, added = load_gb_per_s(preset, rows), sidecar(preset, rows, weights)
+    load_s = weights * min(per_node, replicas) / (rate * GB)
     compile_s = max(engine.startup.compile_s, hardware.throughput.compile_s or 0)
     startup_s = math.ceil(STARTUP_SAFETY * (load_s + compile_s))
     workload_s = startup_s + STARTUP_SAFETY * engine.startup.image_pull_s
@@ -272,7 +288,10 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         offload_bytes_per_replica=dram + ssd,
         offload_tokens_per_replica=(dram + ssd) // per_token,
         offload_bytes_per_rank=(dram + ssd) // tp,
-        pod_cpu=max(1, min(CPUS_PER_GPU * pod_gpus, (cpu - 2000) * pod_gpus // gpus // 1000)),
+        sidecar_cpu_millicores=added.cpu_millicores,
+        sidecar_memory_gib=added.memory_gib,
+        sidecar_ephemeral_gib=added.ephemeral_gib,
+        pod_cpu=max(1, min(CPUS_PER_GPU * pod_gpus, ((cpu - 2000) * pod_gpus // gpus - added.cpu_millicores) // 1000)),
         shm_gib=pod.shm,
         pod_memory_gib=pod.memory,
         pod_ephemeral_gib=pod.ephemeral,
@@ -283,7 +302,10 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         engine_port=rows.release.ports.system if isinstance(rows.release, DynamoRelease) else engine.port,
         seed_budget_s=math.ceil(
             STARTUP_SAFETY * (engine.startup.image_pull_s + weights / (hardware.throughput.seed_gb_per_s * GB))
-        ),
+        )
+        if isinstance(preset.model.storage, LocalSsd)
+        else None,
+        load_gb_per_s=round(rate, 3),
         compile_s=compile_s,
         engine_startup_budget_s=startup_s,
         workload_budget_s=workload_s,

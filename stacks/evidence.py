@@ -18,6 +18,7 @@ __all__ = ["Feature", "Subject", "feature_names", "features", "unaccepted", "unu
 _CHOSEN_BY = {
     "engine": ("serving.engine.kind", "serving.engine.version"),
     "precision": ("model.checkpoint",),
+    "weights": ("model.storage",),
     "parallelism": ("serving.shape.tensor_parallel", "serving.shape.expert_parallel"),
     "router": ("serving.router.kind", "serving.router.release"),
     "gateway": ("serving.router.gateway",),
@@ -93,6 +94,8 @@ def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]
     names += [f"speculation:{serving.speculation.drafter}"] if serving.speculation else []
     names += [f"provisioning:{kind}" for kind in kinds]
     names += [f"host-maintenance:{kind}" for kind in maintained]
+    storage = preset.model.storage.kind
+    names += [f"weights:{storage}"] if storage != "local_ssd" else []
     names += [f"local-ssd:{mode}" for mode in modes]
     names += ["image-cache:secondary_boot_disk"] if any(pool.image_disk for pool in pools) else []
     return names

@@ -15,7 +15,7 @@ from typing import Any
 from stacks.catalog_files import ROW_KINDS, Catalog, load_catalog
 from stacks.composition import PRESETS_OWN
 from stacks.preset_files import preset_names
-from stacks.rows import HardwareColumns, HelperCharts, HelperImages, Strict
+from stacks.rows import HardwareColumns, HelperCharts, HelperImages, Strict, WeightStorage
 from stacks.settings import NAMESPACE, STACKS_DIR, Settings
 from stacks.spec import Preset
 
@@ -153,6 +153,7 @@ def all_schemas(root: Path = STACKS_DIR) -> dict[str, Schema]:
         *(model for model, _ in ROW_KINDS.values()),
         HelperImages,
         HelperCharts,
+        WeightStorage,
         HardwareColumns,
     ]
     for model in rows:

@@ -29,7 +29,7 @@ from stacks.roles import Role, roles
 from stacks.row_lookup import Rows, look_up
 from stacks.rows import ChartRow, DynamoRelease, ImageRow, LlmdRelease
 from stacks.settings import STACKS_DIR, Settings, parse_config
-from stacks.spec import Bucket, HuggingFace, Preset
+from stacks.spec import LocalSsd, Preset, WeightSource
 
 __all__ = ["StackSpec", "candidate_of", "known_features", "resolve"]
 
@@ -166,7 +166,7 @@ def _or_problems(problems: list[Problem], read: Callable[[], T]) -> T | None:
         return None
 
 
-def _seeder(weights: Bucket | HuggingFace, rows: Rows, catalog: Catalog) -> ImageRow:
+def _seeder(weights: WeightSource, rows: Rows, catalog: Catalog) -> ImageRow:
     """Buckets are read with Google's tools; the engine's image has the hub's own downloader."""
     return catalog.helper_images.weights_gcs if weights.kind == "bucket" else rows.engine_image
 
@@ -175,11 +175,13 @@ def _images(
     found: Composition, catalog: Catalog, mirror: str | None, lock: Mapping[str, str]
 ) -> dict[str, ImageReference]:
     rows, speculation = found.rows, found.preset.serving.speculation
-    used = {"engine": rows.engine_image, "weights": _seeder(found.preset.model.weights, rows, catalog)}
+    used: dict[str, ImageRow] = {"engine": rows.engine_image}
+    if isinstance(found.preset.model.storage, LocalSsd):
+        used["weights"] = _seeder(found.preset.model.weights, rows, catalog)
+        if speculation:
+            used["drafter"] = _seeder(speculation.weights, rows, catalog)
     if isinstance(rows.release, LlmdRelease):
         used["router"] = rows.release.router_image
-    if speculation:
-        used["drafter"] = _seeder(speculation.weights, rows, catalog)
     if rows.transport and rows.transport.node_agent:
         used["node_agent"] = getattr(catalog.helper_images, rows.transport.node_agent)
     if derive(found.preset, rows).raw_block_gib is not None:

@@ -22,6 +22,7 @@ from stacks.rows import (
     ReleaseRow,
     SystemMachineRow,
     TransportRow,
+    WeightStorage,
 )
 from stacks.spec import Preset
 from stacks.typing_problems import nearest
@@ -45,6 +46,7 @@ class Rows:
     release: ReleaseRow
     drafter: Drafter | None
     transport: TransportRow | None
+    weight_storage: WeightStorage
     engine_image: EngineImage
     engine_user: ContainerUser
 
@@ -91,7 +93,19 @@ def look_up(preset: Preset, catalog: Catalog, problems: list[Problem]) -> Rows |
         return None
     if (serving.speculation and not drafter) or (serving.transport is not None and not transport):
         return None
-    return Rows(pools[serves], pools, system, model, checkpoint, engine, release, drafter, transport, *run)
+    return Rows(
+        pools[serves],
+        pools,
+        system,
+        model,
+        checkpoint,
+        engine,
+        release,
+        drafter,
+        transport,
+        catalog.weight_storage,
+        *run,
+    )
 
 
 def _pools(preset: Preset, catalog: Catalog, problems: list[Problem]) -> dict[str, HardwareRow] | None:

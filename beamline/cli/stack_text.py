@@ -13,7 +13,17 @@ from beamline.cli.output import pairs, table
 from stacks import Problem, StackSpec
 from stacks.memory import GIB
 from stacks.pools import Pool
-from stacks.spec import DynamoRouter, ExistingCluster, ExistingNetwork, Preset
+from stacks.spec import (
+    Bucket,
+    DynamoRouter,
+    ExistingCluster,
+    ExistingNetwork,
+    GcsFuse,
+    HuggingFace,
+    HyperdiskMl,
+    LocalSsd,
+    Preset,
+)
 from stacks.wording import some
 
 __all__ = ["counted", "derived_table", "evidence_json", "evidence_table", "summary"]
@@ -38,6 +48,7 @@ def summary(spec: StackSpec) -> Table:
         ("capacity", _capacity(spec)),
         ("price", _price(spec)),
         ("model", f"{rows.model.title}, {rows.checkpoint.precision}, context of {serving.context_tokens:,} tokens"),
+        ("weights", _weights(preset)),
         ("engine", f"{engine.kind} {engine.version}"),
         ("replicas", _replicas(spec)),
         *([("transport", _transport(spec))] if rows.transport else []),
@@ -55,6 +66,22 @@ def _cluster(preset: Preset) -> str:
     if isinstance(cluster, ExistingCluster):
         return f"{cluster.name}, which exists, {place}; new nodes have GKE {cluster.version}"
     return f"new, GKE {cluster.version}, {cluster.release_channel}, {place}"
+
+
+def _weights(preset: Preset) -> str:
+    """Return where the model's weights come from, and where engines read them."""
+    match preset.model.weights:
+        case Bucket(bucket=bucket, prefix=prefix):
+            source = f"gs://{bucket}/{prefix}"
+        case HuggingFace(repository=repository, revision=revision):
+            source = f"{repository} at {revision}"
+    match preset.model.storage:
+        case LocalSsd():
+            return f"{source}, copied to each node's local SSD"
+        case GcsFuse():
+            return f"{source}, mounted by each pod with Cloud Storage FUSE"
+        case HyperdiskMl(disk=disk, throughput_mib_per_s=throughput):
+            return f"as {source} has them, on the Hyperdisk ML volume {disk} ({throughput:,} MiB/s for all nodes)"
 
 
 def _replicas(spec: StackSpec) -> str:

@@ -22,7 +22,14 @@ WITHOUT_ENDPOINTS = "service-without-endpoints"
 
 _STARTING = {"ContainerCreating", "PodInitializing"}
 _EVENTS = "events of the object"
-_UNPREPARED = "FailedPrepareDynamicResources"
+_HELD = {
+    "FailedPrepareDynamicResources": (
+        "claims-not-prepared",
+        "see whether the claim's driver runs on the pod's node, and what it waits for",
+    ),
+    "FailedMount": ("volume-not-mounted", "switch the driver's add-on on in the cluster, or use another volume"),
+}
+"""Reason of a kubelet's event -> rule, and what to do. The pod waits until that is over."""
 _GRAPHS = "/apis/nvidia.com/v1beta1/dynamographdeployments"
 
 
@@ -49,10 +56,10 @@ def _finished(pod: Object) -> bool:
 
 
 def _pods(api: KubernetesApi, pods: list[Object]) -> Iterator[Problem]:
-    owners, unprepared = _deployments_of_replica_sets(api), _unprepared(api)
+    owners, held = _deployments_of_replica_sets(api), _held(api)
     together: dict[_Finding, list[str]] = {}
     for pod in pods:
-        finding = _why_not_ready(pod, _owner(pod, owners), unprepared.get(pod["metadata"]["uid"], ""))
+        finding = _why_not_ready(pod, _owner(pod, owners), held.get(pod["metadata"]["uid"]))
         if finding is not None:
             together.setdefault(finding, []).append(pod["metadata"]["name"])
     for finding, names in together.items():
@@ -66,15 +73,19 @@ def _pods(api: KubernetesApi, pods: list[Object]) -> Iterator[Problem]:
         )
 
 
-def _unprepared(api: KubernetesApi) -> dict[str, str]:
-    """Return why kubelets hold pods whose claims are not prepared, by the pod's uid."""
-    events = api.items("/api/v1/events", fieldSelector=f"reason={_UNPREPARED}")
-    events = [event for event in events if event.get("reason") == _UNPREPARED]
+def _held(api: KubernetesApi) -> dict[str, tuple[str, str]]:
+    """Return why kubelets hold pods, as the event's reason and message, by the pod's uid."""
+    events = [
+        event
+        for reason in _HELD
+        for event in api.items("/api/v1/events", fieldSelector=f"reason={reason}")
+        if event.get("reason") == reason
+    ]
     events.sort(key=lambda event: str(event.get("lastTimestamp")))
-    return {event["involvedObject"]["uid"]: event["message"] for event in events}
+    return {event["involvedObject"]["uid"]: (event["reason"], event["message"]) for event in events}
 
 
-def _why_not_ready(pod: Object, owner: str, unprepared: str) -> _Finding | None:
+def _why_not_ready(pod: Object, owner: str, held: tuple[str, str] | None) -> _Finding | None:
     conditions = {c["type"]: c for c in pod["status"].get("conditions", [])}
     if conditions.get("Ready", {}).get("status") == "True":
         return None
@@ -84,9 +95,10 @@ def _why_not_ready(pod: Object, owner: str, unprepared: str) -> _Finding | None:
             "give the pod what the message asks for: tolerations, node selector, smaller requests, or a larger pool"
         )
         return _Finding("pod-unschedulable", owner, scheduled.get("message", "not scheduled"), remedy, "kube-scheduler")
-    if unprepared and _is_held(pod):
-        remedy = "see whether the claim's driver runs on the pod's node, and what it waits for"
-        return _Finding("claims-not-prepared", owner, unprepared, remedy, "kubelet (simulated)")
+    if held and _is_held(pod):
+        reason, why = held
+        rule, remedy = _HELD[reason]
+        return _Finding(rule, owner, why, remedy, "kubelet (simulated)")
     for status in _container_statuses(pod):
         state = status.get("state", {})
         waiting, terminated = state.get("waiting"), state.get("terminated")

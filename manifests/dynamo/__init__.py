@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from manifests.dynamo.names import FRONTEND, FRONTEND_PORT_NAME, SYSTEM_PORT_NAME, frontend_reference, member_selector
+from manifests.dynamo.names import (
+    FRONTEND,
+    FRONTEND_PORT_NAME,
+    SYSTEM_PORT_NAME,
+    frontend_reference,
+    graph_service_account,
+    member_selector,
+)
 from manifests.dynamo.objects import dynamo_objects
 from manifests.dynamo.platform import dynamo_releases
 
@@ -13,5 +20,6 @@ __all__ = [
     "dynamo_objects",
     "dynamo_releases",
     "frontend_reference",
+    "graph_service_account",
     "member_selector",
 ]

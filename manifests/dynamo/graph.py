@@ -17,7 +17,7 @@ from typing import Any
 from manifests.chosen import dynamo_release
 from manifests.dynamo.environment import graph_environment
 from manifests.dynamo.frontend import frontend
-from manifests.dynamo.names import GRAPH
+from manifests.dynamo.names import graph_name
 from manifests.dynamo.platform import PLATFORM
 from manifests.dynamo.worker import worker
 from manifests.fabric_claims import claim_objects
@@ -41,7 +41,7 @@ def graph(spec: StackSpec) -> KubernetesObject:
             "apiVersion": dynamo_release(spec).api_version,
             "kind": "DynamoGraphDeployment",
             "metadata": {
-                **metadata(spec, _name(spec), component=ENGINE),
+                **metadata(spec, graph_name(spec), component=ENGINE),
                 "annotations": {
                     "nvidia.com/grove-update-strategy": "RollingRecreate",
                     "nvidia.com/enable-metrics": "false",
@@ -67,12 +67,6 @@ def graph(spec: StackSpec) -> KubernetesObject:
             "frontend-network-policy",
         ),
     )
-
-
-def _name(spec: StackSpec) -> str:
-    """The graph's name. How many nodes a component spans cannot be changed; with another number it is another graph."""
-    nodes = spec.derived.nodes_per_replica
-    return GRAPH if nodes == 1 else f"{GRAPH}-nodes{nodes}"
 
 
 def _runtime_version(spec: StackSpec) -> dict[str, Any]:

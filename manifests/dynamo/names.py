@@ -19,6 +19,8 @@ __all__ = [
     "MAIN",
     "SYSTEM_PORT_NAME",
     "frontend_reference",
+    "graph_name",
+    "graph_service_account",
     "member_selector",
 ]
 
@@ -30,6 +32,20 @@ MAIN = "main"
 FRONTEND_PORT_NAME = "http"
 SYSTEM_PORT_NAME = "system"
 """The operator makes Services that name the ports so."""
+
+
+def graph_name(spec: StackSpec) -> str:
+    """The graph's name. How many nodes a component spans cannot be changed; with another number it is another graph."""
+    nodes = spec.derived.nodes_per_replica
+    return GRAPH if nodes == 1 else f"{GRAPH}-nodes{nodes}"
+
+
+def graph_service_account(spec: StackSpec) -> str:
+    """The account that the operator makes for the graph, and that every pod of it runs as.
+
+    Source: ai-dynamo/dynamo 2a6da14, deploy/operator/internal/discovery (the graph's name and a suffix)
+    """
+    return f"{graph_name(spec)}-k8s-service-discovery"
 
 
 def member_selector(spec: StackSpec, component: str | None = None, *, role: RoleName | None = None) -> dict[str, str]:

@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from manifests.await_weights import WEIGHTS_MOUNT, await_weights
 from manifests.caches import CACHE_PATH
 from manifests.chosen import dynamo_release
 from manifests.dynamo.environment import tier_path, worker_environment
@@ -30,7 +29,7 @@ from manifests.kv_tier import has_local_ssd_tier, kv_tier_mount, kv_tier_volume
 from manifests.naming import ENGINE
 from manifests.placement import accelerator_tolerations, serving_nodes
 from manifests.pod_security import confined, runs_as
-from manifests.weight_volume import claim_name
+from manifests.weight_mounts import weight_mounts
 from stacks.resolve import StackSpec
 from stacks.roles import Role
 
@@ -70,7 +69,7 @@ def worker(spec: StackSpec, role: Role) -> dict[str, Any]:
         **({"multinode": {"nodeCount": nodes}} if nodes > 1 else {}),
         "sharedMemorySize": f"{_size(spec, role).shm}Gi",
         "podTemplate": {
-            "metadata": {"labels": member_selector(spec, ENGINE, role=role.name)},
+            "metadata": weight_mounts(spec).metadata(member_selector(spec, ENGINE, role=role.name)),
             "spec": _pod(spec, role),
         },
     }
@@ -87,10 +86,10 @@ def _pod(spec: StackSpec, role: Role) -> dict[str, Any]:
         **({"affinity": affinity} if affinity else {}),
         "securityContext": runs_as(spec.rows.engine_user.uid, capabilities(spec)),
         **({"resourceClaims": claims} if claims else {}),
-        "initContainers": [await_weights(spec)],
+        **weight_mounts(spec).init_containers(),
         "containers": [_container(spec, role)],
         "volumes": [
-            {"name": "weights", "persistentVolumeClaim": {"claimName": claim_name(spec), "readOnly": True}},
+            *weight_mounts(spec).volumes,
             {"name": "cache", "emptyDir": {}},
             {"name": "tmp", "emptyDir": {}},
             *([kv_tier_volume(spec)] if _on_local_ssd(spec, role) else []),
@@ -117,7 +116,7 @@ def _container(spec: StackSpec, role: Role) -> dict[str, Any]:
         "resources": _resources(spec, role),
         "securityContext": confined(capabilities(spec)),
         "volumeMounts": [
-            dict(WEIGHTS_MOUNT),
+            *weight_mounts(spec).mounts,
             {"name": "cache", "mountPath": CACHE_PATH},
             {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - in the container
             *([kv_tier_mount(spec, tier_path(spec))] if _on_local_ssd(spec, role) else []),

@@ -18,6 +18,7 @@ from policies.rules import (
     references,
     secrets,
     selectors,
+    volumes,
 )
 from stacks.problems import Problem
 
@@ -33,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     *gateways.RULES,
     *selectors.RULES,
     *references.RULES,
+    *volumes.RULES,
     *placement.RULES,
     *fabric.RULES,
     *images.RULES,

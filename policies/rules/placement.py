@@ -20,6 +20,8 @@ from stacks.taints import Taint
 __all__ = ["RULES"]
 
 _REPELLING = ("NoSchedule", "NoExecute")
+_ADDED = {name: f"gke-gcsfuse/{name}-request" for name in ("cpu", "memory", "ephemeral-storage")}
+"""What GKE's webhook gives the container that it adds to mount buckets, by the pod's annotations."""
 
 
 def _tolerates(toleration: Mapping[str, Any], taint: Taint) -> bool:
@@ -42,7 +44,7 @@ def _repelled(template: PodTemplate, pool: NodePool) -> list[Taint]:
 
 def _requests(template: PodTemplate) -> dict[str, int]:
     """What the pod asks for: the sum over containers, or the largest init container when that is more."""
-    together: dict[str, int] = {}
+    together = _added(template)
     largest_first: dict[str, int] = {}
     for path, container in template.containers():
         is_sidecar = container.get("restartPolicy") == "Always"
@@ -52,6 +54,13 @@ def _requests(template: PodTemplate) -> dict[str, int]:
             else:
                 together[name] = together.get(name, 0) + value
     return {name: max(together.get(name, 0), largest_first.get(name, 0)) for name in {**together, **largest_first}}
+
+
+def _added(template: PodTemplate) -> dict[str, int]:
+    if template.annotations.get("gke-gcsfuse/volumes") != "true":
+        return {}
+    asked = {name: amount(name, template.annotations.get(annotation)) for name, annotation in _ADDED.items()}
+    return {name: value for name, value in asked.items() if value is not None}
 
 
 def _asked(container: Mapping[str, Any]) -> dict[str, int]:

@@ -22,6 +22,7 @@ from stacks.checks import (
     serving,
     speculation,
     system_nodes,
+    weights,
 )
 from stacks.checks.candidate import Candidate, Check
 from stacks.problems import Problem
@@ -38,6 +39,7 @@ CHECKS: tuple[Check, ...] = (
     *serving.CHECKS,
     *routing.CHECKS,
     *speculation.CHECKS,
+    *weights.CHECKS,
     *capacity.CHECKS,
     *system_nodes.CHECKS,
     *places.CHECKS,

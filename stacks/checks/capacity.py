@@ -9,7 +9,7 @@ from stacks.checks.candidate import Candidate
 from stacks.derive import Derived, derive
 from stacks.memory import GB, GIB, MIB
 from stacks.problems import Problem
-from stacks.spec import NoOffload, PrefillDecode
+from stacks.spec import LocalSsd, NoOffload, PrefillDecode
 from stacks.wording import some
 
 __all__ = ["CHECKS"]
@@ -162,7 +162,7 @@ def _without_tier(c: Candidate) -> Derived:
 
 
 def _largest_pod_gib(derived: Derived) -> int:
-    return max(derived.pod_memory_gib, derived.decode_pod_memory_gib or 0)
+    return max(derived.pod_memory_gib, derived.decode_pod_memory_gib or 0) + derived.sidecar_memory_gib
 
 
 def host_memory(c: Candidate) -> Iterator[Problem]:
@@ -228,9 +228,9 @@ def tier_adds(c: Candidate) -> Iterator[Problem]:
 def local_ssd(c: Candidate) -> Iterator[Problem]:
     """Weights and the SSD tier share the node's local SSD, with caches or alone; a full disk evicts the server."""
     per_node = min(c.derived.replicas_per_node, c.derived.replicas)
-    weights_gib = -(-c.derived.weights_bytes // GIB)
+    weights_gib = -(-c.derived.weights_bytes // GIB) if isinstance(c.preset.model.storage, LocalSsd) else 0
     available, raw = c.derived.allocatable_ephemeral_gib, c.derived.raw_block_gib
-    pods, each, without = "engine pods", c.derived.pod_ephemeral_gib, _without_tier(c).pod_ephemeral_gib
+    pods, each, without = "engine pods", _ephemeral_gib(c.derived), _ephemeral_gib(_without_tier(c))
     if raw is not None:
         yield from _boot_disk(c, per_node)
         pods, available, without = "KV tiers", raw, 0
@@ -254,13 +254,19 @@ def local_ssd(c: Candidate) -> Iterator[Problem]:
     )
 
 
+def _ephemeral_gib(derived: Derived) -> int:
+    """Of one engine pod, with the cache of what mounts its weights."""
+    return derived.pod_ephemeral_gib + derived.sidecar_ephemeral_gib
+
+
 def _on_ssd(c: Candidate) -> bool:
     return c.preset.serving.kv_cache.offload.kind == "local_ssd"
 
 
 def _boot_disk(c: Candidate, per_node: int) -> Iterator[Problem]:
     """With raw block local SSD, pods' own storage is what the boot disk has beside images and logs."""
-    needed, available = per_node * c.derived.pod_ephemeral_gib, c.derived.allocatable_ephemeral_gib
+    each, available = _ephemeral_gib(c.derived), c.derived.allocatable_ephemeral_gib
+    needed = per_node * each
     pool = min(c.serving_pools, key=lambda pool: pool.plan.boot_disk_gb)
     if needed > available:
         yield Problem(
@@ -268,7 +274,7 @@ def _boot_disk(c: Candidate, per_node: int) -> Iterator[Problem]:
             path=f"{pool.path}.boot_disk_gb",
             value=pool.plan.boot_disk_gb,
             why=f"local SSD is raw block, so that caches of a node's engine pods ({per_node} x "
-            f"{c.derived.pod_ephemeral_gib} GiB) are on the boot disk, which has {available} GiB for pods; they would "
+            f"{each} GiB) are on the boot disk, which has {available} GiB for pods; they would "
             "stay Pending",
             allowed="a larger boot disk, or local_ssd_mode: ephemeral",
             remedy=f"raise {pool.path}.boot_disk_gb",

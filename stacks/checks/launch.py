@@ -9,7 +9,7 @@ from stacks.checks.candidate import Candidate
 from stacks.cloud import PLACEHOLDER_BUCKET, PLACEHOLDER_PROJECT, PLACEHOLDER_RESERVATION, SANDBOX_PROJECT
 from stacks.problems import Problem, Severity
 from stacks.reservations import all_named
-from stacks.spec import Bucket
+from stacks.spec import Bucket, HyperdiskMl
 from stacks.wording import of
 
 __all__ = ["CHECKS", "STACK_NAME"]
@@ -59,7 +59,9 @@ def project(c: Candidate) -> Iterator[Problem]:
 
 
 def bucket(c: Candidate) -> Iterator[Problem]:
-    """The placeholder cannot be somebody's bucket."""
+    """The placeholder cannot be somebody's bucket; a stack that reads a disk asks no bucket."""
+    if isinstance(c.preset.model.storage, HyperdiskMl):
+        return
     sources = [("model.weights", c.preset.model.weights)]
     if c.preset.serving.speculation:
         sources.append(("serving.speculation.weights", c.preset.serving.speculation.weights))

@@ -26,6 +26,7 @@ from stacks.rows.serving import (
     ReleaseRow,
     TransportRow,
 )
+from stacks.rows.weight_storage import GcsFuseRow, HyperdiskMlRow, WeightStorage
 
 __all__ = [
     "AcceleratorPrice",
@@ -40,11 +41,13 @@ __all__ = [
     "EngineKind",
     "EngineRow",
     "Fabric",
+    "GcsFuseRow",
     "GkeSupport",
     "HardwareColumns",
     "HardwareRow",
     "HelperCharts",
     "HelperImages",
+    "HyperdiskMlRow",
     "ImageRow",
     "LlmdRelease",
     "MachineShape",
@@ -56,4 +59,5 @@ __all__ = [
     "Strict",
     "SystemMachineRow",
     "TransportRow",
+    "WeightStorage",
 ]

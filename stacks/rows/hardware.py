@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -111,6 +112,9 @@ class DataDisks(Sourced):
 
     types: Annotated[list[Text], Field(min_length=1)] = Field(
         description="Documented to attach to these nodes; a type that is left out is not known to."
+    )
+    hyperdisk_ml_made_from: date | None = Field(
+        default=None, description="Hyperdisk ML volumes made before this day cannot be attached; null: any can."
     )
 
 

@@ -30,16 +30,13 @@ from stacks.spec.preset import (
 )
 from stacks.spec.serving import (
     Aggregated,
-    Bucket,
     DynamoRouter,
     Gateway,
     HostDramOffload,
-    HuggingFace,
     IdentityAwareProxy,
     KvCache,
     LlmdRouter,
     LocalSsdOffload,
-    Model,
     NoAuthentication,
     NoOffload,
     PrefillDecode,
@@ -49,6 +46,7 @@ from stacks.spec.serving import (
     Transport,
     VllmEngine,
 )
+from stacks.spec.weights import Bucket, GcsFuse, HuggingFace, HyperdiskMl, LocalSsd, Model, Storage, WeightSource
 
 __all__ = [
     "AcceleratorPool",
@@ -63,11 +61,14 @@ __all__ = [
     "ExistingNetwork",
     "FlexStart",
     "Gateway",
+    "GcsFuse",
     "HostDramOffload",
     "HuggingFace",
+    "HyperdiskMl",
     "IdentityAwareProxy",
     "KvCache",
     "LlmdRouter",
+    "LocalSsd",
     "LocalSsdOffload",
     "ManagedPrometheus",
     "Model",
@@ -86,7 +87,9 @@ __all__ = [
     "SglangEngine",
     "Speculation",
     "Spot",
+    "Storage",
     "SystemPool",
     "Transport",
     "VllmEngine",
+    "WeightSource",
 ]

@@ -18,7 +18,8 @@ from stacks.spec.infrastructure import (
     NewNetwork,
     SystemPool,
 )
-from stacks.spec.serving import Model, Serving
+from stacks.spec.serving import Serving
+from stacks.spec.weights import Model
 
 __all__ = ["Evidence", "ManagedPrometheus", "NoMonitoring", "Preset"]
 

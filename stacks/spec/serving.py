@@ -1,4 +1,4 @@
-"""What a preset says about serving: weights, router stack, engine, shape, KV cache.
+"""What a preset says about serving: router stack, engine, shape, KV cache, speculation.
 
 Router stack and engine are separate axes; each is chosen by its ``kind``.
 """
@@ -10,33 +10,26 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from stacks.forms import (
-    BucketName,
     CertificateName,
     DnsLabel,
-    HubRepository,
-    HubRevision,
     Namespace,
     OauthClientId,
-    ObjectPrefix,
     ResourceName,
-    SecretId,
     Text,
     Version,
 )
 from stacks.rows import Strict
+from stacks.spec.weights import WeightSource
 
 __all__ = [
     "Aggregated",
-    "Bucket",
     "DynamoRouter",
     "Gateway",
     "HostDramOffload",
-    "HuggingFace",
     "IdentityAwareProxy",
     "KvCache",
     "LlmdRouter",
     "LocalSsdOffload",
-    "Model",
     "NoAuthentication",
     "NoOffload",
     "PrefillDecode",
@@ -51,33 +44,6 @@ Count = Annotated[int, Field(gt=0, le=10_000)]
 Tokens = Annotated[int, Field(gt=0, le=100_000_000)]
 TierGib = Annotated[int, Field(gt=0, le=1_000_000)]
 Weight = Annotated[int, Field(ge=0, le=1000)]
-
-
-class Bucket(Strict):
-    """Weights in an existing Cloud Storage bucket; readable by the seeding pods through Workload Identity."""
-
-    kind: Literal["bucket"]
-    bucket: BucketName
-    prefix: ObjectPrefix
-
-
-class HuggingFace(Strict):
-    """Weights from the Hugging Face hub; once per node, never once per pod."""
-
-    kind: Literal["huggingface"]
-    repository: HubRepository
-    revision: HubRevision = Field(description="Commit of the repository; a branch would change under you.")
-    token_secret: SecretId | None = Field(
-        default=None, description="Secret Manager secret that holds the token (its latest enabled version); null: none."
-    )
-
-
-class Model(Strict):
-    """Which weights are served, and where they come from."""
-
-    name: Text = Field(description="A row of stacks/catalog/models.")
-    checkpoint: Text = Field(description="A checkpoint of that row.")
-    weights: Annotated[Bucket | HuggingFace, Field(discriminator="kind")]
 
 
 class IdentityAwareProxy(Strict):
@@ -227,7 +193,7 @@ class Speculation(Strict):
 
     drafter: Text = Field(description="A drafter of the model's row.")
     tokens: Count
-    weights: Annotated[Bucket | HuggingFace, Field(discriminator="kind")]
+    weights: WeightSource
 
 
 class Serving(Strict):

@@ -23,6 +23,7 @@ from components.existing_network import ExistingNetwork
 from components.fabric import Fabric
 from components.gateway import Gateway
 from components.monitoring import Monitoring
+from components.mounted_weights import MountedWeights
 from components.network import Network
 from components.serving import DynamoServing, LlmdServing
 from components.system_node_pool import SystemNodePool
@@ -40,6 +41,7 @@ BLOCKS = (
     AcceleratorNodePool,
     Fabric,
     Weights,
+    MountedWeights,
     LlmdServing,
     DynamoServing,
     Gateway,

@@ -39,7 +39,8 @@ CLUSTER = """
 from components.existing_cluster import ExistingCluster
 cluster = ExistingCluster("cluster", {{
     "prefix": "beamline-dev", "project": "p", "region": "r", "cluster": "shared", "node_version": "1.35.8-gke.1036000",
-    "shielded_nodes": {shielded}, "mounts_secrets": {secrets}, "managed_prometheus": {prometheus},
+    "shielded_nodes": {shielded}, "mounts_secrets": {secrets}, "mounts_buckets": {buckets},
+    "managed_prometheus": {prometheus},
 }})
 for key in ("name", "kubeconfig", "workload_pool"):
     pulumi.export(key, getattr(cluster, key))
@@ -63,6 +64,7 @@ FIT: Mapping[str, Any] = {
     "workloadIdentityConfigs": [{"workloadPool": "p.svc.id.goog"}],
     "gatewayApiConfigs": [{"channel": "CHANNEL_STANDARD"}],
     "secretManagerConfigs": [{"enabled": True}],
+    "addonsConfigs": [{"gcsFuseCsiDriverConfigs": [{"enabled": True}]}],
     "monitoringConfigs": [{"managedPrometheuses": [{"enabled": True}]}],
     "controlPlaneEndpointsConfigs": [
         {"dnsEndpointConfigs": [{"allowExternalTraffic": True, "endpoint": "gke-1.r.gke.goog"}]}
@@ -108,8 +110,10 @@ def refused() -> Iterator[Callable[[], list[Problem]]]:
         yield lambda: caught.value.problems
 
 
-def cluster_program(*, shielded: bool = False, secrets: bool = True, prometheus: bool = True) -> str:
-    return CLUSTER.format(shielded=shielded, secrets=secrets, prometheus=prometheus)
+def cluster_program(
+    *, shielded: bool = False, secrets: bool = True, buckets: bool = True, prometheus: bool = True
+) -> str:
+    return CLUSTER.format(shielded=shielded, secrets=secrets, buckets=buckets, prometheus=prometheus)
 
 
 def test_a_fit_cluster_is_used(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,6 +145,7 @@ LACKING: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "shielded-nodes": ({"enableShieldedNodes": True}, "--no-enable-shielded-nodes"),
     "node-version": ({"masterVersion": "1.35.8-gke.1035000"}, "upgrade the control plane first"),
     "secret-manager-addon": ({"secretManagerConfigs": []}, "--enable-secret-manager"),
+    "gcs-fuse-addon": ({"addonsConfigs": []}, "--update-addons=GcsFuseCsiDriver=ENABLED"),
     "managed-prometheus": (
         {"monitoringConfigs": [{"managedPrometheuses": [{"enabled": False}]}]},
         "--enable-managed-prometheus",
@@ -157,6 +162,7 @@ def test_blocks_that_google_leaves_out_count_as_lacking(run: Run, monkeypatch: p
         "workload-identity",
         "gateway-api",
         "secret-manager-addon",
+        "gcs-fuse-addon",
         "managed-prometheus",
     }
 
@@ -183,10 +189,12 @@ def test_everything_a_cluster_lacks_comes_at_once(run: Run, monkeypatch: pytest.
 
 
 def test_what_a_stack_does_not_need_is_not_asked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Virtual machines may be shielded; without token and scraping their add-ons do not matter."""
-    changes = {"enableShieldedNodes": True, "secretManagerConfigs": [], "monitoringConfigs": []}
+    """Virtual machines may be shielded; without token, bucket and scraping their add-ons do not matter."""
+    changes = {"enableShieldedNodes": True, "secretManagerConfigs": [], "addonsConfigs": [], "monitoringConfigs": []}
     look_up(monkeypatch, {"getCluster": {**FIT, **changes}})
-    assert run(cluster_program(shielded=True, secrets=False, prometheus=False)).outputs["name"] == "shared"
+    assert (
+        run(cluster_program(shielded=True, secrets=False, buckets=False, prometheus=False)).outputs["name"] == "shared"
+    )
 
 
 def test_virtual_machines_do_not_join_bare_metal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

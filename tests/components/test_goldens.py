@@ -52,6 +52,7 @@ def test_only_values_of_other_resources_may_be_unknown() -> None:
         "Cluster.podsRange",
         "Cluster.servicesRange",
         "Cluster.subnetwork",
+        "MountedWeights.workloadPool",
         "SystemNodePool.cluster",
         "SystemNodePool.serviceAccount",
         "Weights.workloadPool",

@@ -218,10 +218,34 @@ def test_rights_of_a_stack_with_a_hub_token_and_a_registry() -> None:
     assert node_config(graph)["gcfsConfig"] == {"enabled": True}
 
 
+MOUNTED = {"model": {"storage": {"kind": "gcs_fuse"}}}
+ON_DISK = {"model": {"storage": {"kind": "hyperdisk_ml", "disk": "beam-weights", "throughput_mib_per_s": 2400}}}
+
+
+def test_a_mounted_bucket_is_read_by_the_engine_itself() -> None:
+    """No Google service account of weights, and nothing of seeding: the bucket and the cluster's add-on are all."""
+    graph = plan("g4-llmd", overrides=MOUNTED, accept_unverified=["weights:gcs_fuse"])
+    bucket = {"bucket": "your-weights-bucket", "role": "roles/storage.objectViewer"}
+    assert [grant for grant in grants(graph) if "weights" in grant[0]] == [
+        ("dev-weights-bucket-your-weights-bucket", bucket)
+    ]
+    assert not [r.name for r in graph.resources if r.name.startswith("dev-weights-reader") or "seed" in r.name]
+    addons: Any = named(graph, "dev-cluster-gke").inputs["addonsConfig"]
+    assert addons["gcsFuseCsiDriverConfig"] == {"enabled": True}
+
+
+def test_a_disk_needs_no_right_and_no_add_on() -> None:
+    graph = plan("g4-llmd", overrides=ON_DISK, accept_unverified=["weights:hyperdisk_ml"])
+    assert not [grant for grant in grants(graph) if "weights" in grant[0]]
+    assert named(graph, "dev-cluster-gke").inputs["addonsConfig"] == {"httpLoadBalancing": {"disabled": False}}
+    assert not [r for r in graph.resources if r.type.startswith("gcp:compute/disk")]
+
+
 def test_what_is_not_used_is_not_switched_on() -> None:
     """Without token and Artifact Registry: no Secret Manager add-on, no image streaming."""
     graph = plan("g4-llmd", mirror="registry.example.com/beam")
     assert "secretManagerConfig" not in named(graph, "dev-cluster-gke").inputs
+    assert named(graph, "dev-cluster-gke").inputs["addonsConfig"] == {"httpLoadBalancing": {"disabled": False}}
     assert node_config(graph)["gcfsConfig"] == {"enabled": False}
 
 

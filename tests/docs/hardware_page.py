@@ -97,6 +97,7 @@ _TABLES: Mapping[str, Mapping[str, Column]] = {
         "known bad": lambda row: _some(row.gke.known_bad_versions),
         "boot disks": lambda row: _some(row.gke.boot_disk_types),
         "data disks": lambda row: _some(row.data_disks.types),
+        "Hyperdisk ML made from": lambda row: row.data_disks.hyperdisk_ml_made_from or "-",
         "local SSD": _ssd,
         "as": lambda row: _some(row.local_ssd.modes),
         "shielded": lambda row: _yes(row.gke.shielded_nodes),

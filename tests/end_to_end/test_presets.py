@@ -1,8 +1,12 @@
-"""Every other preset goes up and comes down; real engine, real API server, SIMULATED cloud and nodes."""
+"""Every other preset goes up and comes down; real engine, real API server, SIMULATED cloud and nodes.
+
+Two of them with their weights mounted from elsewhere: from the bucket, and from one disk on two nodes.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -11,17 +15,19 @@ from beamline import sandbox
 
 pytestmark = pytest.mark.sandbox
 
+LOCAL_SSD: dict[str, Any] = {"kind": "local_ssd"}
+DISK = {"kind": "hyperdisk_ml", "disk": "beam-weights", "throughput_mib_per_s": 4800}
 CASES = [
-    pytest.param("small-l4", []),
-    pytest.param("g4-llmd-nvfp4", ["precision:nvfp4"]),
-    pytest.param("g4-llmd-multi", []),
-    pytest.param("g4-dynamo", []),
+    pytest.param("small-l4", [], LOCAL_SSD),
+    pytest.param("g4-llmd-nvfp4", ["precision:nvfp4", "weights:gcs_fuse"], {"kind": "gcs_fuse"}),
+    pytest.param("g4-llmd-multi", ["weights:hyperdisk_ml"], DISK),
+    pytest.param("g4-dynamo", [], LOCAL_SSD),
 ]
 
 
-@pytest.mark.parametrize(("preset", "accepted"), CASES)
+@pytest.mark.parametrize(("preset", "accepted", "storage"), CASES)
 def test_the_preset_is_applied_and_leaves_nothing(
-    preset: str, accepted: list[str], sandboxes: Path, tmp_path: Path
+    preset: str, accepted: list[str], storage: dict[str, Any], sandboxes: Path, tmp_path: Path
 ) -> None:
     assert sandboxes.exists()
     file = tmp_path / "Pulumi.preset.yaml"
@@ -31,6 +37,7 @@ def test_the_preset_is_applied_and_leaves_nothing(
         "beamline:region": "us-central1",
         "beamline:zone": "us-central1-b",
         "beamline:accept_unverified": accepted,
+        "beamline:overrides": {"model": {"storage": storage}},
     }
     file.write_text(yaml.safe_dump({"config": config}))
     result = sandbox.up("preset", file)

@@ -8,7 +8,7 @@ from typing import Any
 
 from stacks import StackSpec, resolve
 
-from .dynamo.cases import DYNAMO_CASES, DYNAMO_PRESETS
+from .dynamo.cases import DYNAMO_CASES, DYNAMO_PRESETS, DYNAMO_STORAGES
 
 __all__ = ["CASES", "EVERY", "GOLDENS", "spec_of"]
 
@@ -65,13 +65,20 @@ POOLS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     ),
 }
 """With several accelerator pools: two that serve, two that stand by, one that is drained; a drain between domains."""
+_DISK = {"kind": "hyperdisk_ml", "disk": "beam-weights", "throughput_mib_per_s": 2400}
+_STORAGES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "g4-llmd-gcs-fuse": ("g4-llmd", {"model": {"storage": {"kind": "gcs_fuse"}}}, ["weights:gcs_fuse"]),
+    "g4-llmd-hyperdisk-ml": ("g4-llmd", {"model": {"storage": _DISK}}, ["weights:hyperdisk_ml"]),
+}
+"""Weights elsewhere than on local SSD, which no preset has."""
 
-GOLDENS = {**PRESETS, **DYNAMO_PRESETS, **POOLS}
+GOLDENS = {**PRESETS, **DYNAMO_PRESETS, **POOLS, **_STORAGES, **DYNAMO_STORAGES}
 """These have golden files."""
 
 CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     **PRESETS,
     **POOLS,
+    **_STORAGES,
     "local-ssd-tier": (
         "g4-llmd",
         {"serving": {"kv_cache": {"offload": {"kind": "local_ssd", "gib_per_replica": 2000}}}},
@@ -90,6 +97,36 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         "g4-llmd",
         {"serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": _BUCKET}}},
         ["speculation:dflash2"],
+    ),
+    "drafter-mounted": (
+        "g4-llmd",
+        {
+            "model": {"storage": {"kind": "gcs_fuse"}},
+            "serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": _BUCKET}},
+        },
+        ["speculation:dflash2", "weights:gcs_fuse"],
+    ),
+    "drafter-on-disk": (
+        "g4-llmd",
+        {
+            "model": {"storage": _DISK},
+            "serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": _HUB}},
+        },
+        ["speculation:dflash2", "weights:hyperdisk_ml"],
+    ),
+    "groups-mounted": (
+        "a4x-max-llmd",
+        {"model": {"storage": {"kind": "gcs_fuse"}}},
+        ["weights:gcs_fuse"],
+    ),
+    "raw-block-on-disk": (
+        "g4-llmd",
+        {
+            "accelerator_pools": {"main": {"local_ssd_mode": "raw_block"}},
+            "model": {"storage": _DISK},
+            "serving": {"kv_cache": {"offload": {"kind": "local_ssd", "gib_per_replica": 2000}}},
+        },
+        ["local-ssd:raw_block", "kv-offload:local_ssd", "weights:hyperdisk_ml"],
     ),
     "drafter-from-hub": (
         "g4-llmd",

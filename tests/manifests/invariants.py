@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .cluster_objects import Body, Objects, flag
+from .mounted import mounted_agree
 
 __all__ = [
     "claims_agree",
@@ -128,7 +129,7 @@ def _volume_references(volume: Body, namespace: str) -> Iterator[Reference]:
         yield "ConfigMap", namespace, volume["configMap"]["name"]
     if "persistentVolumeClaim" in volume:
         yield "PersistentVolumeClaim", namespace, volume["persistentVolumeClaim"]["claimName"]
-    if "csi" in volume:
+    if "secretProviderClass" in volume.get("csi", {}).get("volumeAttributes", {}):
         yield "SecretProviderClass", namespace, volume["csi"]["volumeAttributes"]["secretProviderClass"]
 
 
@@ -259,8 +260,15 @@ def claims_agree(objects: Objects) -> Iterator[str]:
 
 
 def weights_agree(objects: Objects) -> Iterator[str]:
-    """Seeder and engine mean the same folder and the same marker, and the engine loads what was seeded."""
-    seeding, engine = objects.pod("seeding"), objects.pod("engine")
+    """Seeder and engine mean the same folder and the same marker, and the engine loads what was seeded, or mounted."""
+    engine = objects.pod("engine")
+    arguments = engine["containers"][0]
+    loaded = {arguments["args"][0], *filter(None, [(flag(arguments, "speculative-config") or {}).get("model")])}
+    if not any(w["metadata"]["name"] == "seeding" for w in objects.workloads()):
+        for workload in (w for w in objects.workloads() if w["metadata"]["name"] in objects.engine_names()):
+            yield from mounted_agree(objects, workload["metadata"]["name"], workload["spec"]["template"], loaded)
+        return
+    seeding = objects.pod("seeding")
     (volume,) = (v for v in objects.kind("PersistentVolume") if "-weights-" in v["metadata"]["name"])
     (host,) = (v["hostPath"]["path"] for v in seeding["volumes"] if "hostPath" in v)
     yield from _agree("weights folder", seeding=host, volume=volume["spec"]["local"]["path"])
@@ -273,8 +281,6 @@ def weights_agree(objects: Objects) -> Iterator[str]:
     awaited = engine["initContainers"][0]["command"][4:]
     if dict(zip(awaited[::2], awaited[1::2], strict=True)) != seeded:
         yield f"the engine waits for {awaited}, seeded is {seeded}"
-    arguments = engine["containers"][0]
-    loaded = {arguments["args"][0], *filter(None, [(flag(arguments, "speculative-config") or {}).get("model")])}
     if loaded != set(seeded):
         yield f"the engine loads {sorted(loaded)}, seeded is {sorted(seeded)}"
 

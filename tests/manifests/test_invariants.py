@@ -19,6 +19,10 @@ def engine(objects: Objects) -> Any:
     return objects.container("engine")
 
 
+def template(objects: Objects) -> Any:
+    return objects.one("Deployment", "engine")["spec"]["template"]
+
+
 def put(place: Any, key: Any, value: Any) -> None:
     place[key] = value
 
@@ -140,6 +144,41 @@ BROKEN: dict[str, tuple[str, str, Callable[[Objects], None]]] = {
         "weights_agree",
         "g4-llmd",
         lambda o: put(o.kind("PersistentVolume")[0]["spec"]["local"], "path", "/mnt/disks"),
+    ),
+    "engine loads what it does not mount": (
+        "weights_agree",
+        "g4-llmd-gcs-fuse",
+        lambda o: put(engine(o)["args"], 0, "/weights/beam-fp8-0123456789"),
+    ),
+    "nothing mounts the bucket": (
+        "weights_agree",
+        "g4-llmd-gcs-fuse",
+        lambda o: put(template(o)["metadata"], "annotations", {}),
+    ),
+    "cache larger than its container": (
+        "weights_agree",
+        "g4-llmd-gcs-fuse",
+        lambda o: put(template(o)["metadata"]["annotations"], "gke-gcsfuse/ephemeral-storage-limit", "400Gi"),
+    ),
+    "bucket of another user": (
+        "weights_agree",
+        "g4-llmd-gcs-fuse",
+        lambda o: put(template(o)["spec"]["securityContext"], "runAsUser", 1000),
+    ),
+    "disk may be written": (
+        "weights_agree",
+        "g4-llmd-hyperdisk-ml",
+        lambda o: put(o.kind("PersistentVolume")[0]["spec"], "accessModes", ["ReadWriteOnce"]),
+    ),
+    "disk goes with the stack": (
+        "weights_agree",
+        "g4-llmd-hyperdisk-ml",
+        lambda o: put(o.kind("PersistentVolume")[0]["spec"], "persistentVolumeReclaimPolicy", "Delete"),
+    ),
+    "engine loads from beside the disk": (
+        "weights_agree",
+        "g4-llmd-hyperdisk-ml",
+        lambda o: put(engine(o)["args"], 0, "/models/beam"),
     ),
     "shared memory too small": (
         "tiers_fit",

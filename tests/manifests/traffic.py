@@ -15,6 +15,7 @@ import yaml
 
 from .cluster_objects import Body, Objects, flag
 from .dynamo.graphs import components, container, environment
+from .mounted import bucket_readers
 
 __all__ = ["ANY_PORT", "Address", "Flow", "Pod", "allowed", "dynamo_flows", "llmd_flows", "pods", "shared_flows"]
 
@@ -84,6 +85,14 @@ def pods(objects: Objects) -> dict[str, Pod]:
     return {pod.name: pod for pod in found}
 
 
+def _templates(objects: Objects) -> dict[str, Body]:
+    """Pod templates by what their pods are called here."""
+    found = {w["metadata"]["name"]: w["spec"]["template"] for w in objects.workloads()}
+    if objects.kind("DynamoGraphDeployment"):
+        found |= {c["name"]: c["podTemplate"] for c in components(objects)}
+    return found
+
+
 def _labels(template: Body) -> frozenset[tuple[str, str]]:
     return frozenset(template["metadata"]["labels"].items())
 
@@ -145,7 +154,7 @@ def shared_flows(objects: Objects, proxy: Address) -> Iterator[Flow]:
     for pod in by_name.values():
         if pod.name != "local-ssd":  # it runs the node's own tools and calls nobody
             yield from _to_dns(pod)
-    yield from _of_seeding(objects, by_name["seeding"])
+    yield from _to_weights(objects, by_name)
     for monitoring in objects.kind("PodMonitoring"):
         for pod in by_name.values():
             if pod.namespace == monitoring["metadata"]["namespace"] and pod.matches(monitoring["spec"]["selector"]):
@@ -167,15 +176,27 @@ def _to_dns(pod: Pod) -> Iterator[Flow]:
         yield pod, server, "TCP", 53
 
 
+def _to_weights(objects: Objects, by_name: dict[str, Pod]) -> Iterator[Flow]:
+    if "seeding" in by_name:
+        yield from _of_seeding(objects, by_name["seeding"])
+    for name in bucket_readers(_templates(objects)):
+        yield from _to_bucket(by_name[name])
+
+
 def _of_seeding(objects: Objects, pod: Pod) -> Iterator[Flow]:
     for seeder in objects.pod("seeding")["containers"]:
         source = seeder["command"][2]
         yield pod, INTERNET, "TCP", 443
         if source == "bucket":
-            yield from ((pod, server, "TCP", port) for server, port in METADATA)
-            yield pod, API, "TCP", 443  # a private address: Google's APIs can have one in a VPC
+            yield from _to_bucket(pod)
         else:
             assert source == "huggingface"
+
+
+def _to_bucket(pod: Pod) -> Iterator[Flow]:
+    yield pod, INTERNET, "TCP", 443
+    yield from ((pod, server, "TCP", port) for server, port in METADATA)
+    yield pod, API, "TCP", 443  # a private address: Google's APIs can have one in a VPC
 
 
 def _backends(objects: Objects, by_name: dict[str, Pod]) -> Iterator[tuple[Pod, int]]:

@@ -32,6 +32,7 @@ KEYS: Mapping[str, str] = {
     "hardware": "accelerator_pools",
     "router": "serving.router",
     "engine": "serving.engine",
+    "storage": "model.storage",
     "weights": "model",
     "KV tier": "serving.kv_cache.offload",
     "shape": "serving.shape.kind",
@@ -140,6 +141,7 @@ def composed(choice: Choice) -> dict[str, Any]:
             "name": model_name,
             "checkpoint": checkpoint,
             "weights": {"kind": "bucket", "bucket": "acme-weights", "prefix": f"{model_name}/{checkpoint}"},
+            "storage": _of("storage", choice),
         },
         "serving": {
             "router": _of("router", choice) | {"release": _release(catalog, choice["router"], engine_row).version},

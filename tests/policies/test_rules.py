@@ -110,6 +110,28 @@ def _beside(machine_type: str, cluster: str = "beamline-t") -> Graph:
     return graph_of(sound_bodies(), resource(_POOL, "other", inputs, provider=GOOGLE))
 
 
+def _mounting(*, driver: bool) -> Graph:
+    """A pod that mounts a bucket, and a cluster whose add-on for that is on or off."""
+    bodies = sound_bodies()
+    template = bodies["Deployment"]["spec"]["template"]
+    template["metadata"]["annotations"] = {"gke-gcsfuse/volumes": "true"}
+    template["spec"]["volumes"].append({"name": "weights", "csi": {"driver": "gcsfuse.csi.storage.gke.io"}})
+    (pool,) = (each for each in sound().resources if each.type == _POOL)
+    config: Any = pool.inputs["nodeConfig"]
+    cluster = resource(
+        "gcp:container/cluster:Cluster",
+        "c",
+        {
+            "privateClusterConfig": {"enablePrivateNodes": True},
+            "enableShieldedNodes": True,
+            "addonsConfig": {"gcsFuseCsiDriverConfig": {"enabled": driver}},
+            "nodeConfig": {k: v for k, v in config.items() if k not in ("machineType", "guestAccelerators")},
+        },
+        provider=GOOGLE,
+    )
+    return graph_of(bodies, cluster)
+
+
 def _granting(kind: str, role: str) -> Graph:
     return graph_of(sound_bodies(), resource(kind, "grant", {"role": role, "member": UNKNOWN}, provider=GOOGLE))
 
@@ -201,6 +223,11 @@ REGISTRATIONS: dict[str, tuple[Graph, Graph, tuple[str, str]]] = {
         _beside("a4x-maxgpu-4g-metal"),
         _beside("a4x-maxgpu-4g-metal", cluster="another"),
         ("pools-share-cluster", "NodePool/other.nodeConfig.machineType"),
+    ),
+    "a bucket that the cluster cannot mount": (
+        _mounting(driver=False),
+        _mounting(driver=True),
+        ("csi-driver-off", "Deployment/engine.spec.template.spec.volumes[1].csi.driver"),
     ),
     "a role that nothing is known to need": (
         _granting("gcp:projects/iAMMember:IAMMember", "roles/editor"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from beamline.preflight import Target
 from beamline.preflight.checks.addresses import Ground, Subnet
 from beamline.preflight.checks.applied import Applied, AppliedPool
 from beamline.preflight.checks.certificates import Certificate
+from beamline.preflight.checks.disks import Disk
 from beamline.preflight.checks.images import Image, needed_archs
 from beamline.preflight.checks.machine_types import Machine, Offer
 from beamline.preflight.checks.needs import needed_permissions
@@ -47,6 +48,26 @@ UNVERIFIED = [
     "gateway:gke-l7-rilb",
 ]
 """Of the small stack on other machines than its own."""
+ON_DISK = {"kind": "hyperdisk_ml", "disk": "beam-weights", "throughput_mib_per_s": 4000}
+
+
+def on_disk() -> Target:
+    return target(overrides={"model": {"storage": ON_DISK}}, accept_unverified=["weights:hyperdisk_ml"])
+
+
+def on_disk_widely() -> Target:
+    overrides = {"model": {"storage": ON_DISK}, "accelerator_pools": {"main": {"nodes": 40}}}
+    return target(overrides=overrides, accept_unverified=["weights:hyperdisk_ml"])
+
+
+def disk(**changes: Any) -> Callable[[Target], Any]:
+    whole = Disk("hyperdisk-ml", "READ_ONLY_MANY", 1024, 4000, date(2026, 2, 4))
+    return lambda _: replace(whole, **changes)
+
+
+def mounting_in_cluster() -> Target:
+    overrides = {**CLUSTER, "model": {"storage": {"kind": "gcs_fuse"}}}
+    return target(overrides=overrides, accept_unverified=["weights:gcs_fuse"])
 
 
 def g4() -> Target:

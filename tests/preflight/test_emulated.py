@@ -72,6 +72,21 @@ H100_PERIODIC = H100.replace("count: 1", "count: 1, maintenance_interval: PERIOD
 RESERVE = {"accelerator_pools": {"main": {"provisioning": {"kind": "reservation"}}}}
 QUOTA = "quotas: [{{metric: {}, limit: {}}}]"
 FAMILY = "quotas: [{{metric: {}, limit: {}, region: us-central1, family: {}}}]"
+DISK = """
+disks:
+  - {{name: beam-weights, zone: us-central1-b, type: {}, size_gb: 600, access_mode: READ_ONLY_MANY,
+     throughput_mib_per_s: 2400, created: "2026-02-04T00:00:00.000-08:00"}}
+"""
+ON_DISK = {
+    "overrides": {"model": {"storage": {"kind": "hyperdisk_ml", "disk": "beam-weights", "throughput_mib_per_s": 2400}}},
+    "accept_unverified": ["weights:hyperdisk_ml"],
+}
+FUSE = {"gcsFuseCsiDriverConfig": {"enabled": True}}
+MOUNTING = {
+    "cluster": {"kind": "existing", "name": "ours", "version": "1.35.8-gke.1036000"},
+    "network": {"kind": "of_cluster"},
+    "model": {"storage": {"kind": "gcs_fuse"}},
+}
 G4, METAL = "g4-llmd", "a4x-max-dynamo"
 
 SEEDED: dict[str, tuple[str, str, dict[str, Any], tuple[str, str, str]]] = {
@@ -115,6 +130,16 @@ SEEDED: dict[str, tuple[str, str, dict[str, Any], tuple[str, str, str]]] = {
                     ("reservation", "reservation-not-shared", "project other shares it with somebody")),
     "the bucket": (G4, "buckets: [another]", {},
                    ("weights", "bucket-missing", "there is no bucket your-weights-bucket")),
+    "the disk": (G4, "other_disks: missing", ON_DISK,
+                 ("disk", "disk-missing", "there is no disk of this name in the zone")),
+    "its type": (G4, DISK.format("hyperdisk-balanced"), ON_DISK,
+                 ("disk", "disk-type",
+                  "it is of type hyperdisk-balanced, which many nodes cannot read at the same time, or not this fast")),
+    "its access mode": (G4, DISK.format("hyperdisk-ml").replace(", access_mode: READ_ONLY_MANY", ""), ON_DISK,
+                        ("disk", "disk-access-mode",
+                         "its access mode is READ_WRITE_SINGLE: one node would get it")),
+    "its age": (G4, DISK.format("hyperdisk-ml").replace("2026-02-04", "2026-02-03"), ON_DISK,
+                ("disk", "disk-too-old", "it was made on 2026-02-03")),
     "the certificate": (G4, "certificates: []",
                         {"overrides": {"serving": {"router": {"gateway": {"certificate": "beam"}}}}},
                         ("certificate", "certificate-missing",
@@ -132,6 +157,20 @@ def test_one_thing_that_is_wrong_gives_its_problem(name: str, tmp_path: Path) ->
     found = [row for row in wrong(asked(preset, tmp_path, project, **settings)) if row[0] == expected[0]]
     assert expected in found
     assert {rule for _, rule, _ in found} == {expected[1]}
+
+
+def test_a_disk_that_suits_the_stack_is_fine(tmp_path: Path) -> None:
+    assert wrong(asked(G4, tmp_path, DISK.format("hyperdisk-ml"), **ON_DISK)) == []
+
+
+@pytest.mark.parametrize(("addons", "expected"), [({}, ["cluster-gcs-fuse"]), (FUSE, [])])
+def test_an_existing_cluster_mounts_buckets_or_not(addons: Any, expected: list[str], tmp_path: Path) -> None:
+    path = f"projects/{SANDBOX_PROJECT}/locations/us-central1/clusters/ours"
+    simulated_project(tmp_path).ledger.add(
+        made("gcp:container/cluster:Cluster", "us-central1", "ours", path, addonsConfig=addons)
+    )
+    found = asked(G4, tmp_path, overrides=MOUNTING, accept_unverified=["weights:gcs_fuse"])
+    assert [rule for check, rule, _ in wrong(found) if check == "cluster"] == expected
 
 
 def made(kind: str, location: str, name: str, path: str, **inputs: Any) -> Record:
@@ -244,6 +283,7 @@ def test_every_answer_is_as_googles_schema_says(tmp_path: Path, monkeypatch: pyt
     block = {"reservation": "r/reservationBlocks/b", "accept_unverified": ["provisioning:reservation"]}
     asked(G4, tmp_path, RESERVED, overrides=RESERVE, mirror=MIRROR, **block)
     asked(G4, tmp_path, overrides=EXISTING | CERTIFIED | HUB | KEY)
+    asked(G4, tmp_path, **ON_DISK)
     with simulated(tmp_path, periodic(), H100_PERIODIC) as world:
         run_checks(CHECKS, periodic(), world)
     assert {route.path for route, _ in seen} == {route.path for route in server.ROUTES}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from beamline.preflight.checks.addresses import Ground, Subnet, Vpc
 from beamline.preflight.checks.applied import Applied, AppliedPool
 from beamline.preflight.checks.certificates import Certificate
 from beamline.preflight.checks.cuda import Built
+from beamline.preflight.checks.disks import Disk
 from beamline.preflight.checks.machine_types import Offer
 from beamline.preflight.checks.needs import needed_apis
 from beamline.preflight.checks.permissions import places
@@ -37,6 +38,7 @@ from tests.preflight.answers import (
     block,
     bucket,
     certified,
+    disk,
     elsewhere,
     everything,
     full,
@@ -47,10 +49,13 @@ from tests.preflight.answers import (
     in_network,
     machines,
     metal,
+    mounting_in_cluster,
     no_such_zone,
     not_periodic,
     of_sub_blocks,
     offered,
+    on_disk,
+    on_disk_widely,
     on_hub,
     one_without_usage,
     periodic,
@@ -117,6 +122,20 @@ CASES = (
         fixed(Control("RUNNING", "1.35.7-gke.1")),
         fixed(Control("RUNNING", "1.36.0-gke.1")),
     ),
+    Case(
+        "cluster",
+        "cluster-gcs-fuse",
+        mounting_in_cluster,
+        fixed(Control("RUNNING", VERSION)),
+        fixed(Control("RUNNING", VERSION, mounts_buckets=True)),
+    ),
+    Case("disk", "disk-missing", on_disk, fixed(Disk()), disk()),
+    Case("disk", "disk-type", on_disk, disk(type="hyperdisk-balanced"), disk()),
+    Case("disk", "disk-access-mode", on_disk, disk(access_mode="READ_WRITE_SINGLE"), disk()),
+    Case("disk", "disk-too-old", on_disk, disk(made=date(2026, 2, 3)), disk()),
+    Case("disk", "disk-too-small", on_disk, disk(size_gib=474), disk(size_gib=475)),
+    Case("disk", "disk-throughput", on_disk, disk(throughput_mib_per_s=3999), disk()),
+    Case("disk", "disk-shared-too-widely", on_disk_widely, disk(size_gib=16_385), disk(size_gib=16_384)),
     Case("quotas", "quota-exceeded", g4, full, rooms(10_000)),
     Case("quotas", "quota-exceeded", g4, one_without_usage(7), rooms(10_000)),
     Case("reservation", "reservation-missing", metal, reserved(exists=False), reserved()),

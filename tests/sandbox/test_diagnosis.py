@@ -173,6 +173,29 @@ CASES = [
         ],
     ),
     Case(
+        "a pod whose volume is not mounted",
+        [
+            pod("held", _NOT_READY, status=_waiting("ContainerCreating", "")),
+            item(
+                "Event",
+                "1",
+                reason="FailedMount",
+                involvedObject={"uid": "uid-held"},
+                message="no driver",
+            ),
+        ],
+        [
+            Problem(
+                rule="volume-not-mounted",
+                path="Pod beam/held",
+                value="held",
+                why="no driver",
+                remedy="switch the driver's add-on on in the cluster, or use another volume",
+                source="kubelet (simulated)",
+            )
+        ],
+    ),
+    Case(
         "pods that a LeaderWorkerSet may not make, and one that is whole",
         [
             item("LeaderWorkerSet", "beam", spec={"replicas": 2}, status={"readyReplicas": 1}),

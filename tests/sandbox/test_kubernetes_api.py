@@ -32,7 +32,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        server = cast(BusyServer, self.server)
+        server = cast("BusyServer", self.server)
         server.asked += 1
         busy = server.asked <= server.refusals
         body = json.dumps(BUSY if busy else {"items": [{"kind": "Found"}]}).encode()
@@ -42,7 +42,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *_: object) -> None:
         """Say nothing."""
 
 

@@ -19,7 +19,7 @@ def test_every_file_is_a_row() -> None:
     """No file lies beside the folders that are read, and none is lost."""
     read = {f"{folder}/{name}.yaml" for folder in ROW_KINDS for name in getattr(CATALOG, folder)}
     files = {str(path.relative_to(CATALOG_DIR)) for path in CATALOG_DIR.rglob("*") if path.is_file()}
-    assert files == read | {"helper-images.yaml", "helper-charts.yaml", "hardware-columns.yaml"}
+    assert files == read | {"helper-images.yaml", "helper-charts.yaml", "weight-storage.yaml", "hardware-columns.yaml"}
 
 
 @pytest.mark.parametrize("name", FACTS["hardware"])

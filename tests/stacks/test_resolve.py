@@ -127,6 +127,7 @@ def test_a_stack_of_another_folder(tmp_path: Path) -> None:
         ("yaml", "helper-charts.yaml"),
         ("yaml", "helper-images.yaml"),
         ("unknown-preset", "preset"),
+        ("yaml", "weight-storage.yaml"),
     ]
 
 

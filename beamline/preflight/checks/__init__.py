@@ -8,6 +8,7 @@ from beamline.preflight.checks.addresses import NEW_NETWORK, SUBNETWORK
 from beamline.preflight.checks.apis import APIS
 from beamline.preflight.checks.certificates import CERTIFICATE
 from beamline.preflight.checks.cuda import CUDA
+from beamline.preflight.checks.disks import DISK
 from beamline.preflight.checks.host_maintenance import HOST_MAINTENANCE
 from beamline.preflight.checks.images import IMAGES
 from beamline.preflight.checks.machine_types import MACHINE_TYPES
@@ -35,6 +36,7 @@ CLOUD_CHECKS: tuple[Check[Any], ...] = (
     NEW_NETWORK,
     SUBNETWORK,
     WEIGHTS,
+    DISK,
     CERTIFICATE,
     IMAGES,
     CUDA,

@@ -9,7 +9,7 @@ from beamline.preflight.findings import Check, Finding
 from beamline.preflight.google import NotFoundError
 from beamline.preflight.target import Target
 from beamline.preflight.world import World
-from stacks.spec import ExistingCluster, NewCluster
+from stacks.spec import ExistingCluster, GcsFuse, NewCluster
 from stacks.versions import minor, numbers, older
 
 __all__ = ["CLUSTER", "VERSIONS", "Control", "Offered", "judge_cluster", "judge_versions"]
@@ -92,6 +92,8 @@ class Control:
 
     status: str = ""
     version: str = ""
+    mounts_buckets: bool = False
+    """Whether GKE's Cloud Storage FUSE driver is on."""
 
 
 def _look_cluster(target: Target, world: World) -> Control:
@@ -100,7 +102,8 @@ def _look_cluster(target: Target, world: World) -> Control:
         answer = world.google.call("container", "projects.locations.clusters.get", name=name)
     except NotFoundError:
         return Control()
-    return Control(answer["status"], answer["currentMasterVersion"])
+    driver = answer.get("addonsConfig", {}).get("gcsFuseCsiDriverConfig", {})
+    return Control(answer["status"], answer["currentMasterVersion"], bool(driver.get("enabled")))
 
 
 def judge_cluster(target: Target, control: Control) -> list[Finding]:
@@ -140,14 +143,35 @@ def judge_cluster(target: Target, control: Control) -> list[Finding]:
                 remedy=f"set cluster.version to {control.version} or older, or upgrade the control plane first",
             )
         ]
-    return [Finding(asked, f"{control.status}, {control.version}", path="cluster.name")]
+    return [Finding(asked, f"{control.status}, {control.version}", path="cluster.name"), *_mounting(target, control)]
+
+
+def _mounting(target: Target, control: Control) -> list[Finding]:
+    """Tell whether the cluster can mount the bucket with weights, where pods do."""
+    if not isinstance(target.spec.preset.model.storage, GcsFuse):
+        return []
+    name, path = target.cluster_name, "model.storage.kind"
+    asked = f"the cluster {name} mounts buckets"
+    if control.mounts_buckets:
+        return [Finding(asked, "the Cloud Storage FUSE CSI driver is on", path=path)]
+    return [
+        Finding.problem(
+            "cluster-gcs-fuse",
+            path,
+            asked,
+            found="the Cloud Storage FUSE CSI driver is off: pods would wait for their volume for ever",
+            needed="the add-on, or model.storage.kind: local_ssd",
+            remedy=f"gcloud container clusters update {name} --region {target.region} "
+            "--update-addons=GcsFuseCsiDriver=ENABLED",
+        )
+    ]
 
 
 CLUSTER: Check[Control] = Check(
     id="cluster",
     asks="the existing cluster takes the nodes",
     source="GKE docs, version skew of nodes and control plane",
-    rules=("cluster-missing", "cluster-not-running", "cluster-older"),
+    rules=("cluster-missing", "cluster-not-running", "cluster-older", "cluster-gcs-fuse"),
     look=_look_cluster,
     judge=judge_cluster,
     applies=lambda target: isinstance(target.spec.preset.cluster, ExistingCluster),

@@ -11,7 +11,7 @@ from beamline.preflight.findings import Check, Finding, Standing
 from beamline.preflight.google import NotFoundError, UnansweredError
 from beamline.preflight.target import Target
 from beamline.preflight.world import World
-from stacks.spec import Bucket, HuggingFace
+from stacks.spec import Bucket, HuggingFace, HyperdiskMl
 
 __all__ = ["WEIGHTS", "InBucket", "OnHub", "judge_weights"]
 
@@ -238,4 +238,5 @@ WEIGHTS: Check[list[Place]] = Check(
     ),
     look=_look,
     judge=judge_weights,
+    applies=lambda target: not isinstance(target.spec.preset.model.storage, HyperdiskMl),
 )

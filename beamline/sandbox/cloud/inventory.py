@@ -21,6 +21,7 @@ from beamline.sandbox.cloud.versions import SERVED_MINORS, GkeVersion
 __all__ = [
     "PROJECT_FILE",
     "ChannelVersions",
+    "Disk",
     "Inventory",
     "Quota",
     "Reservation",
@@ -118,6 +119,19 @@ class ChannelVersions:
 
 
 @dataclass(frozen=True)
+class Disk:
+    """A disk of Compute Engine that somebody made."""
+
+    name: str
+    zone: str
+    type: str
+    size_gb: int
+    access_mode: str = "READ_WRITE_SINGLE"
+    throughput_mib_per_s: int = 0
+    created: str = "2026-06-01T00:00:00.000-07:00"
+
+
+@dataclass(frozen=True)
 class Inventory:
     """The simulated project."""
 
@@ -130,6 +144,9 @@ class Inventory:
     reservations: tuple[Reservation, ...]
     other_reservations: bool
     """Whether any well-formed name that is not listed is a reservation that exists and is whole."""
+    disks: tuple[Disk, ...]
+    other_disks: bool
+    """Whether any name that is not listed is a Hyperdisk ML volume that suits whoever names it."""
     versions: tuple[ChannelVersions, ...]
     other_versions: bool
     """Whether GKE also offers patches of a served minor that are not listed."""
@@ -182,6 +199,13 @@ class Inventory:
             return None
         return Reservation(project, name, zone, machine_type, count=0, assumed=True)
 
+    def disk(self, name: str, zone: str) -> Disk | None:
+        """Return a disk of a zone; None: there is none."""
+        for found in self.disks:
+            if (found.name, found.zone) == (name, zone):
+                return found
+        return Disk(name, zone, "hyperdisk-ml", 65_536, "READ_ONLY_MANY", 2_097_152) if self.other_disks else None
+
     def offered(self, channel: str, location: str) -> ChannelVersions | None:
         """Return what GKE offers in a channel at a place: the row for the zone, else for its region, else for all."""
         places = [location, region_of(location) or location, ""]
@@ -219,6 +243,8 @@ def _inventory(raw: dict[str, Any]) -> Inventory:
         quotas=tuple(Quota(**row) for row in raw["quotas"]),
         reservations=tuple(_reservation(row) for row in raw["reservations"]),
         other_reservations=raw["other_reservations"] == "whole",
+        disks=tuple(Disk(**row) for row in raw["disks"]),
+        other_disks=raw["other_disks"] == "whole",
         versions=tuple(_versions(row) for row in raw["versions"]),
         other_versions=raw["other_versions"] == "offered",
         **{

@@ -43,6 +43,15 @@ _VERSIONS = {
     "nodes": Column(list),
     "location": Column(),
 }
+_DISK = {
+    "name": Column(required=True),
+    "zone": Column(required=True),
+    "type": Column(required=True),
+    "size_gb": Column(int, required=True, least=1),
+    "access_mode": Column(choices=("READ_WRITE_SINGLE", "READ_WRITE_MANY", "READ_ONLY_MANY")),
+    "throughput_mib_per_s": Column(int, least=0),
+    "created": Column(),
+}
 _ANY = Column(list, choices=("any",))
 _KEYS = {
     "number": Column(),
@@ -51,6 +60,8 @@ _KEYS = {
     "quotas": Column(dict, rows=_QUOTA),
     "reservations": Column(dict, rows=_RESERVATION),
     "other_reservations": Column(choices=("whole", "missing")),
+    "disks": Column(dict, rows=_DISK),
+    "other_disks": Column(choices=("whole", "missing")),
     "versions": Column(dict, rows=_VERSIONS),
     "other_versions": Column(choices=("offered", "refused")),
     "secrets": _ANY,
@@ -92,6 +103,9 @@ def _checked(path: Path) -> dict[str, Any]:
         _check_quota(file, f"quotas[{index}]", row)
     for index, row in enumerate(own.get("reservations", [])):
         _check_reservation(file, f"reservations[{index}]", row)
+    for index, row in enumerate(own.get("disks", [])):
+        if region_of(row["zone"]) in (None, row["zone"]):
+            file.problem(f"disks[{index}].zone: there is no zone {row['zone']!r}")
     for index, row in enumerate(own.get("versions", [])):
         _check_versions(file, f"versions[{index}]", row)
     file.close()

@@ -1,4 +1,4 @@
-"""Compute Engine: quotas, machine types, networks, certificates."""
+"""Compute Engine: quotas, machine types, networks, certificates, disks."""
 
 from __future__ import annotations
 
@@ -109,6 +109,24 @@ def _certificate(call: Call) -> dict[str, Any]:
     return {"kind": "compute#sslCertificate", "name": name, "type": "SELF_MANAGED", "expireTime": _NEVER}
 
 
+def _disk(call: Call) -> dict[str, Any]:
+    name, zone = call.parts["disk"], call.parts["zone"]
+    found = call.inventory.disk(name, zone)
+    if found is None:
+        raise not_found(f"projects/{call.simulation.project}/zones/{zone}/disks/{name}")
+    return {
+        "kind": "compute#disk",
+        "name": name,
+        "zone": _link(call, f"zones/{zone}"),
+        "type": _link(call, f"zones/{zone}/diskTypes/{found.type}"),
+        "sizeGb": str(found.size_gb),
+        "accessMode": found.access_mode,
+        "provisionedThroughput": str(found.throughput_mib_per_s),
+        "creationTimestamp": found.created,
+        "status": "READY",
+    }
+
+
 _PROJECT = "compute/v1/projects/{project}"
 ROUTES = (
     Route("GET", COMPUTE, _PROJECT, "compute.projects.get", _project),
@@ -130,4 +148,5 @@ ROUTES = (
         "compute.regionSslCertificates.get",
         _certificate,
     ),
+    Route("GET", COMPUTE, f"{_PROJECT}/zones/{{zone}}/disks/{{disk}}", "compute.disks.get", _disk),
 )

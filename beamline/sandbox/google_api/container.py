@@ -47,6 +47,7 @@ def _cluster(call: Call) -> dict[str, Any]:
                 "status": _STATES[record.state],
                 "currentMasterVersion": record.outputs.get("masterVersion", ""),
                 "subnetwork": str(record.inputs.get("subnetwork") or "").rpartition("/")[2],
+                "addonsConfig": record.inputs.get("addonsConfig") or {},
                 "nodePools": [_pool(pool) for pool in pools],
             }
     raise not_found(path)

@@ -25,7 +25,9 @@ from beamline.sandbox.operators.controller import Controller
 from beamline.sandbox.operators.dranet import Dranet
 from beamline.sandbox.operators.load_balancers import CloudView
 from beamline.sandbox.operators.third_parties import third_parties
+from beamline.sandbox.operators.volumes import Volumes
 from beamline.sandbox.operators.world import WATCHED, World
+from beamline.sandbox.operators.writing import Writer
 from stacks.problems import EnvironmentProblem
 
 Pass = Callable[[], float | None]
@@ -146,6 +148,7 @@ def _run_once(simulation: Simulation) -> bool:
     passes: list[Pass] = [
         Controller(world, CloudView(simulation.ledger), api, simulation.time_scale).run_once,
         Dranet(world, api, simulation.folder).run_once,
+        Volumes(world, Writer(world, api)).run_once,
         *third_parties(world, simulation.api()),
     ]
     registry = kopf.OperatorRegistry()

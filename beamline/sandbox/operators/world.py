@@ -24,6 +24,7 @@ WATCHED: dict[str, tuple[str, str, str]] = {
     "Namespace": ("", "v1", "namespaces"),
     "Node": ("", "v1", "nodes"),
     "Pod": ("", "v1", "pods"),
+    "CSIDriver": ("storage.k8s.io", "v1", "csidrivers"),
     "ResourceSlice": ("resource.k8s.io", "v1", "resourceslices"),
     "ResourceClaim": ("resource.k8s.io", "v1", "resourceclaims"),
     "ResourceClaimTemplate": ("resource.k8s.io", "v1", "resourceclaimtemplates"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["DYNAMO_CASES", "DYNAMO_PRESETS"]
+__all__ = ["DYNAMO_CASES", "DYNAMO_PRESETS", "DYNAMO_STORAGES"]
 
 _BUCKET = {"kind": "bucket", "bucket": "your-weights-bucket", "prefix": "beam/dflash2"}
 _DRAFTER = {"serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": _BUCKET}}}
@@ -19,8 +19,29 @@ DYNAMO_PRESETS: dict[str, Case] = {
 }
 """Stack by name: preset, overrides, accepted features. These have golden files."""
 
+DYNAMO_STORAGES: dict[str, Case] = {
+    "a4x-max-dynamo-gcs-fuse": ("a4x-max-dynamo", {"model": {"storage": {"kind": "gcs_fuse"}}}, ["weights:gcs_fuse"]),
+}
+"""Weights elsewhere than on local SSD, which no preset has; these have golden files, too."""
+
 DYNAMO_CASES: dict[str, Case] = {
     **DYNAMO_PRESETS,
+    **DYNAMO_STORAGES,
+    "dynamo-on-disk": (
+        "a4x-max-dynamo",
+        {"model": {"storage": {"kind": "hyperdisk_ml", "disk": "beam-weights", "throughput_mib_per_s": 9600}}},
+        ["weights:hyperdisk_ml"],
+    ),
+    "dynamo-groups-mounted": (
+        "a4x-max-dynamo-bf16",
+        {"model": {"storage": {"kind": "gcs_fuse"}}},
+        ["weights:gcs_fuse"],
+    ),
+    "dynamo-drafter-mounted": (
+        "g4-dynamo",
+        {**_DRAFTER, "model": {"storage": {"kind": "gcs_fuse"}}},
+        ["speculation:dflash2", "weights:gcs_fuse"],
+    ),
     "dynamo-raw-block": (
         "a4x-max-dynamo",
         {"accelerator_pools": {"main": {"local_ssd_mode": "raw_block"}}},

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..cluster_objects import Body, Objects, flag
+from ..mounted import mounted_agree
 from .graphs import component, components, container, environment, pod, workers
 
 __all__ = [
@@ -156,8 +157,16 @@ def labels_survive_grove(objects: Objects) -> Iterator[str]:
             yield f"{found['name']}: {sorted(lost)} will not be on the pods"
 
 
+def _loaded(worker: Body) -> set[str]:
+    return set(re.findall(r"/weights/[a-z0-9/-]+", " ".join(container(worker)["args"])))
+
+
 def weights_agree(objects: Objects) -> Iterator[str]:
-    """Workers wait for what is seeded, and load from there."""
+    """Workers wait for what is seeded, or mount it, and load from there."""
+    if not any(w["metadata"]["name"] == "seeding" for w in objects.workloads()):
+        for worker in workers(objects):
+            yield from mounted_agree(objects, worker["name"], worker["podTemplate"], _loaded(worker))
+        return
     seeded = set()
     for seeder in objects.pod("seeding")["containers"]:
         values = {e["name"]: e["value"] for e in seeder["env"]}
@@ -167,7 +176,7 @@ def weights_agree(objects: Objects) -> Iterator[str]:
         sets = waiting["command"][4:]
         if set(zip(sets[::2], sets[1::2], strict=True)) != seeded:
             yield f"{worker['name']} waits for {sets}, seeded are {sorted(seeded)}"
-        loaded = set(re.findall(r"/weights/[a-z0-9-]+", " ".join(container(worker)["args"])))
+        loaded = _loaded(worker)
         if loaded != {path for path, _ in seeded}:
             yield f"{worker['name']} loads {sorted(loaded)}"
 

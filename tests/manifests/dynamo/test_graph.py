@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from manifests import releases, render
+from manifests import releases, render, weights_service_account
 from manifests.dynamo import dynamo_objects, dynamo_releases
 from stacks.images import ImageReference
 
@@ -133,3 +133,13 @@ def test_a_transports_capability_takes_root_and_is_added_to_the_engine_alone() -
     frontend = component(objects_of("dynamo-rdma"), "frontend")
     assert container(frontend)["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert pod(frontend)["securityContext"]["runAsNonRoot"] is True
+
+
+@pytest.mark.parametrize("case", ["a4x-max-dynamo-gcs-fuse", "dynamo-groups-mounted"])
+def test_the_account_that_reads_the_bucket_is_the_one_the_operator_makes(case: str) -> None:
+    """It is named after the graph, whose name says how many nodes its components span."""
+    (graph,) = objects_of(case).kind("DynamoGraphDeployment")
+    assert weights_service_account(spec_of(case)) == (
+        graph["metadata"]["namespace"],
+        f"{graph['metadata']['name']}-k8s-service-discovery",
+    )

@@ -1,0 +1,47 @@
+"""What follows from where weights are read: how fast a node gets them, and what that takes beside the engine."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from stacks.memory import GB, GIB, MIB
+from stacks.row_lookup import Rows
+from stacks.spec import GcsFuse, HyperdiskMl, Preset
+
+__all__ = ["Sidecar", "load_gb_per_s", "nodes_that_mount", "sidecar"]
+
+
+@dataclass(frozen=True)
+class Sidecar:
+    """The container that a driver adds to every engine pod; nothing where none does."""
+
+    cpu_millicores: int = 0
+    memory_gib: int = 0
+    ephemeral_gib: int = 0
+
+
+def sidecar(preset: Preset, rows: Rows, weights_bytes: int) -> Sidecar:
+    """Return what is added to each engine pod. Its cache holds every set whole: no byte is fetched twice."""
+    if not isinstance(preset.model.storage, GcsFuse):
+        return Sidecar()
+    row = rows.weight_storage.gcs_fuse
+    return Sidecar(row.cpu_millicores, row.memory_gib, math.ceil(weights_bytes / GIB) + row.buffer_gib)
+
+
+def nodes_that_mount(preset: Preset) -> int:
+    """Return on how many nodes engine pods may be; those of a pool that is drained still have theirs."""
+    return sum(pool.nodes for pool in preset.accelerator_pools.values() if pool.use != "standby")
+
+
+def load_gb_per_s(preset: Preset, rows: Rows) -> float:
+    """Return the rate at which one node's GPUs get weights: the slowest part of the way decides."""
+    fastest = rows.hardware.throughput.load_gb_per_s
+    match preset.model.storage:
+        case GcsFuse():
+            return min(fastest, rows.weight_storage.gcs_fuse.load_gb_per_s)
+        case HyperdiskMl(throughput_mib_per_s=throughput):
+            share = throughput / nodes_that_mount(preset)
+            return min(fastest, min(share, rows.weight_storage.hyperdisk_ml.mib_per_s_per_node) * MIB / GB)
+        case _:
+            return fastest
