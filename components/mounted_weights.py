@@ -2,7 +2,7 @@
 
 Nothing is copied to nodes. Of a bucket the pods' own Kubernetes service account may read the objects, as a principal of
 Workload Identity: there is no Google service account to look after, no key, and no annotation that could be wrong. A
-disk needs no right of the pods; the nodes attach it. A stack whose weights were copied before keeps what both have.
+disk needs no right of the pods; the nodes attach it.
 
 Principals: https://cloud.google.com/kubernetes-engine/docs/how-to/workload-identity
 """
@@ -14,16 +14,7 @@ from pulumi_gcp import organizations, storage
 
 from components.kubernetes_objects import ObjectArgs, register_objects
 
-__all__ = ["MountedWeights", "MountedWeightsArgs", "renamed"]
-
-
-def renamed(opts: pulumi.ResourceOptions | None, former: str) -> pulumi.ResourceOptions:
-    """Return options of a component that a stack may have had under the type ``former``.
-
-    What both make, the engine's namespace above all, is the same resource to Pulumi then, and stays.
-    """
-    alias = pulumi.ResourceOptions(aliases=[pulumi.Alias(type_=former)])
-    return pulumi.ResourceOptions.merge(opts, alias)
+__all__ = ["MountedWeights", "MountedWeightsArgs"]
 
 
 class MountedWeightsArgs(TypedDict):
@@ -47,7 +38,7 @@ class MountedWeights(pulumi.ComponentResource):
     """Reading of weights in place, with the least rights that allow it."""
 
     def __init__(self, name: str, args: MountedWeightsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("beamline:weights:MountedWeights", name, None, renamed(opts, "beamline:weights:Weights"))
+        super().__init__("beamline:weights:MountedWeights", name, None, opts)
         if args["buckets"]:
             number = organizations.get_project_output(
                 project_id=args["project"], opts=pulumi.InvokeOutputOptions(parent=self)

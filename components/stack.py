@@ -53,6 +53,9 @@ from stacks import spec as plans
 
 __all__ = ["InferenceStack"]
 
+_WEIGHTS = ("beamline:weights:Weights", "beamline:weights:MountedWeights")
+"""When weights move to another storage, what both make (the engine's namespace above all) is the same, and stays."""
+
 
 class InferenceStack(pulumi.ComponentResource):
     """A model served on GKE: from the VPC to the address clients talk to."""
@@ -182,6 +185,7 @@ class InferenceStack(pulumi.ComponentResource):
             "objects": self._objects_of("weights"),
         }
         options = self._in_cluster(kubernetes, after)
+        options.aliases = [pulumi.Alias(type_=kind) for kind in _WEIGHTS]
         if is_seeded(spec):
             return Weights(name, {"prefix": spec.prefix, "secrets": token_secrets(spec), **mounted}, options)
         return MountedWeights(name, mounted, options)

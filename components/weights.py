@@ -13,7 +13,6 @@ import pulumi
 from pulumi_gcp import secretmanager, serviceaccount, storage
 
 from components.kubernetes_objects import ObjectArgs, register_objects
-from components.mounted_weights import renamed
 
 __all__ = ["Weights", "WeightsArgs"]
 
@@ -46,7 +45,7 @@ class Weights(pulumi.ComponentResource):
     """E-mail of the Google service account."""
 
     def __init__(self, name: str, args: WeightsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("beamline:weights:Weights", name, None, renamed(opts, "beamline:weights:MountedWeights"))
+        super().__init__("beamline:weights:Weights", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         account = serviceaccount.Account(
             f"{name}-reader",

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from pulumi.runtime.proto import resource_pb2
 
-from beamline.engine import runner
-from beamline.engine.monitor import InMemoryMonitor
 from tests.components.conftest import Run
-from tests.components.plans import named
+from tests.components.plans import STACK, named, plan
 from tests.components.test_existing import look_up
 
 PROGRAM = """
@@ -18,13 +15,7 @@ MountedWeights("weights", {
     "buckets": ["acme-weights"], "objects": [],
 })
 """
-COPIED = """
-from components.weights import Weights
-Weights("weights", {
-    "prefix": "beamline-dev", "project": "p", "workload_pool": "p.svc.id.goog", "namespace": "beam-weights",
-    "kubernetes_service_account": "weights", "buckets": [], "secrets": [], "objects": [],
-})
-"""
+_ACCEPTED: dict[str, list[str]] = {"local_ssd": [], "gcs_fuse": ["weights:gcs_fuse"]}
 
 
 def test_the_engines_account_alone_reads_the_bucket(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,22 +28,12 @@ def test_the_engines_account_alone_reads_the_bucket(run: Run, monkeypatch: pytes
     }
 
 
-@pytest.mark.parametrize(
-    ("program", "former"), [(PROGRAM, "beamline:weights:Weights"), (COPIED, "beamline:weights:MountedWeights")]
-)
-def test_a_stack_may_move_its_weights_either_way(
-    run: Run, monkeypatch: pytest.MonkeyPatch, program: str, former: str
-) -> None:
+@pytest.mark.parametrize("kind", ["local_ssd", "gcs_fuse"])
+def test_a_stack_may_move_its_weights_either_way(kind: str) -> None:
     """Each component goes by the other's type, too: the engine's namespace, which both make, is not made anew."""
-    aliases: dict[str, list[str]] = {}
-
-    class RecordingMonitor(InMemoryMonitor):
-        def RegisterResource(  # noqa: N802 - the protocol's name
-            self, request: resource_pb2.RegisterResourceRequest
-        ) -> resource_pb2.RegisterResourceResponse:
-            aliases[request.name] = [alias.spec.type for alias in request.aliases]
-            return super().RegisterResource(request)
-
-    monkeypatch.setattr(runner, "InMemoryMonitor", RecordingMonitor)
-    run(program)
-    assert aliases["weights"] == [former]
+    graph = plan("g4-llmd", overrides={"model": {"storage": {"kind": kind}}}, accept_unverified=_ACCEPTED[kind])
+    weights = named(graph, f"{STACK}-weights")
+    types = {weights.type, *(alias.type for alias in weights.aliases)}
+    assert types == {"beamline:weights:Weights", "beamline:weights:MountedWeights"}
+    (engines,) = [each for each in graph.resources if each.name == f"{STACK}-weights-engine-namespace"]
+    assert engines.parent == weights.urn
