@@ -14,12 +14,13 @@ Sources: https://cloud.google.com/kubernetes-engine/docs/how-to/cloud-storage-fu
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from manifests.fabric_claims import capabilities
 from manifests.pod_security import runs_as
 from manifests.weight_sets import WeightSet, weight_sets
-from stacks.memory import MIB
+from stacks.memory import GIB, MIB
 from stacks.resolve import StackSpec
 from stacks.spec import Bucket
 
@@ -64,6 +65,11 @@ def _volume(spec: StackSpec, weights: WeightSet) -> dict[str, Any]:
     return {"name": _name(weights), "csi": {"driver": _DRIVER, "readOnly": True, "volumeAttributes": attributes}}
 
 
+def _cache_mib(spec: StackSpec, weights: WeightSet) -> int:
+    """A cache that is too small by one file throws out a shard."""
+    return math.ceil((weights.size_bytes + spec.rows.weight_storage.gcs_fuse.other_files_gib * GIB) / MIB)
+
+
 def _options(spec: StackSpec, weights: WeightSet) -> str:
     user = runs_as(spec.rows.engine_user.uid, capabilities(spec))
     return ",".join(
@@ -78,7 +84,7 @@ def _options(spec: StackSpec, weights: WeightSet) -> str:
             "metadata-cache:stat-cache-max-size-mb:-1",
             "metadata-cache:type-cache-max-size-mb:-1",
             "file-system:kernel-list-cache-ttl-secs:-1",
-            f"file-cache:max-size-mb:{-(-weights.size_bytes // MIB)}",
+            f"file-cache:max-size-mb:{_cache_mib(spec, weights)}",
             "file-cache:cache-file-for-range-read:true",
             "file-cache:enable-parallel-downloads:true",
             "read_ahead_kb=1024",

@@ -25,8 +25,9 @@ def sidecar(preset: Preset, rows: Rows, weights_bytes: int) -> Sidecar:
     """Return what is added to each engine pod. Its cache holds every set whole: no byte is fetched twice."""
     if not isinstance(preset.model.storage, GcsFuse):
         return Sidecar()
-    row = rows.weight_storage.gcs_fuse
-    return Sidecar(row.cpu_millicores, row.memory_gib, math.ceil(weights_bytes / GIB) + row.buffer_gib)
+    row, sets = rows.weight_storage.gcs_fuse, 2 if rows.drafter else 1
+    cache_gib = math.ceil(weights_bytes / GIB) + sets * row.other_files_gib
+    return Sidecar(row.cpu_millicores, row.memory_gib, cache_gib + row.buffer_gib)
 
 
 def nodes_that_mount(preset: Preset) -> int:
@@ -41,7 +42,8 @@ def load_gb_per_s(preset: Preset, rows: Rows) -> float:
         case GcsFuse():
             return min(fastest, rows.weight_storage.gcs_fuse.load_gb_per_s)
         case HyperdiskMl(throughput_mib_per_s=throughput):
-            share = throughput / nodes_that_mount(preset)
+            # Of the nodes that load: those of a drained pool have, and its end must not change, and restart, a pod.
+            share = throughput / sum(pool.nodes for pool in preset.accelerator_pools.values() if pool.use == "serving")
             return min(fastest, min(share, rows.weight_storage.hyperdisk_ml.mib_per_s_per_node) * MIB / GB)
         case _:
             return fastest

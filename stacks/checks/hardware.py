@@ -9,7 +9,7 @@ from stacks.checks.reservations import reservation_form
 from stacks.pools import Pool
 from stacks.problems import Problem
 from stacks.rows import GkeSupport, HardwareRow, LlmdRelease
-from stacks.spec import FlexStart
+from stacks.spec import FlexStart, LocalSsd, LocalSsdOffload
 from stacks.versions import minor, numbers, older
 from stacks.wording import some
 
@@ -50,6 +50,25 @@ def ssd_mode(c: Candidate) -> Iterator[Problem]:
                 allowed=", ".join(ssd.modes),
                 remedy="set it to an allowed mode; a later change replaces the pool",
                 source=ssd.source,
+            )
+
+
+def raw_block_use(c: Candidate) -> Iterator[Problem]:
+    """Disks that nothing is put on would still be formatted, by the one privileged DaemonSet of a stack."""
+    preset = c.preset
+    if isinstance(preset.model.storage, LocalSsd) or isinstance(preset.serving.kv_cache.offload, LocalSsdOffload):
+        return
+    for pool in c.serving_pools:
+        if pool.plan.local_ssd_mode == "raw_block":
+            yield Problem(
+                rule="raw-block-unused",
+                path=f"{pool.path}.local_ssd_mode",
+                value=pool.plan.local_ssd_mode,
+                why="raw block is for weights and KV tiers alone, and both are elsewhere: the disks would stay empty, "
+                "and pods' own storage would be on the boot disk",
+                allowed="ephemeral; or model.storage or serving.kv_cache.offload on local SSD",
+                remedy="set it to ephemeral",
+                source="stacks/checks/hardware.py",
             )
 
 
@@ -238,6 +257,7 @@ def network_profile_version(c: Candidate) -> Iterator[Problem]:
 CHECKS = (
     ssd_count,
     ssd_mode,
+    raw_block_use,
     provisioning,
     flex_start,
     pool_size,

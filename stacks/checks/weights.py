@@ -103,6 +103,36 @@ def disk_on_machine(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def disk_source(c: Candidate) -> Iterator[Problem]:
+    """Of a disk that somebody filled, the source only says what should be on it."""
+    if not isinstance(c.preset.model.storage, HyperdiskMl):
+        return
+    for path, source in _sources(c):
+        if not isinstance(source, HuggingFace):
+            continue
+        if source.token_secret:
+            yield Problem(
+                rule="token-unused",
+                path=f"{path}.token_secret",
+                value=source.token_secret,
+                why="nothing is downloaded from the hub: the weights are on the disk, and no pod asks for a token",
+                allowed="null with model.storage.kind: hyperdisk_ml",
+                remedy="remove it",
+                source="docs/weights.md",
+            )
+        yield Problem(
+            rule="disk-revision",
+            path=f"{path}.revision",
+            value=source.revision,
+            why=f"the disk is read as it was filled, in its folder {source.repository}; another revision here changes "
+            "no pod",
+            allowed="the revision that was copied to the disk",
+            remedy="for another revision fill another disk, and name that",
+            source="docs/weights.md",
+            severity="note",
+        )
+
+
 def disk_throughput(c: Candidate) -> Iterator[Problem]:
     """Google asks for throughput by the node where many nodes share a volume."""
     storage, nodes, row = c.preset.model.storage, nodes_that_mount(c.preset), c.rows.weight_storage.hyperdisk_ml
@@ -122,4 +152,4 @@ def disk_throughput(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (mounted_source, fuse_version, fuse_addon, disk_on_machine, disk_throughput)
+CHECKS = (mounted_source, fuse_version, fuse_addon, disk_on_machine, disk_source, disk_throughput)

@@ -19,6 +19,9 @@ class GcsFuseRow(Sourced):
     load_gb_per_s: Rate = Field(description="Bucket to GPU memory, one node.")
     cpu_millicores: Positive = Field(description="Request of the added container; it may use more.")
     memory_gib: Positive = Field(description="Request and limit of the added container.")
+    other_files_gib: Positive = Field(
+        description="Of each set: what lies beside its weights (tokenizer, configuration, index), with room to spare."
+    )
     buffer_gib: Positive = Field(description="Ephemeral storage of the added container besides its cache.")
 
 

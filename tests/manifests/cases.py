@@ -10,7 +10,7 @@ from stacks import StackSpec, resolve
 
 from .dynamo.cases import DYNAMO_CASES, DYNAMO_PRESETS, DYNAMO_STORAGES
 
-__all__ = ["CASES", "EVERY", "GOLDENS", "spec_of"]
+__all__ = ["CASES", "EVERY", "GOLDENS", "resolved", "spec_of"]
 
 _HUB = {
     "kind": "huggingface",
@@ -110,7 +110,7 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         "g4-llmd",
         {
             "model": {"storage": _DISK},
-            "serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": _HUB}},
+            "serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": {**_HUB, "token_secret": None}}},
         },
         ["speculation:dflash2", "weights:hyperdisk_ml"],
     ),
@@ -196,10 +196,8 @@ RESERVATION = "projects/your-project-id/reservations/r/reservationBlocks/b/reser
 """Of stacks whose nodes come from one."""
 
 
-@cache
-def spec_of(case: str) -> StackSpec:
-    """Resolve one case; every stack is called ``test``."""
-    preset, overrides, accepted = EVERY[case]
+def resolved(preset: str, overrides: dict[str, Any], accepted: list[str], **settings: str) -> StackSpec:
+    """Resolve a preset with overrides; every stack is called ``test``."""
     config = {
         "beamline:preset": preset,
         "beamline:project": "your-project-id",
@@ -207,8 +205,17 @@ def spec_of(case: str) -> StackSpec:
         "beamline:zone": "us-central1-b",
         "beamline:overrides": json.dumps(overrides),
         "beamline:accept_unverified": json.dumps(accepted),
+        **{f"beamline:{key}": value for key, value in settings.items()},
     }
-    if preset.startswith("a4x"):
-        by_pool = {name: f"{RESERVATION}-{name}" for name in overrides.get("accelerator_pools", {})}
-        config["beamline:reservation"] = json.dumps(by_pool) if case == "metal-pools" else RESERVATION
-    return resolve("test", config, where=f"case {case}", applying=False)
+    return resolve("test", config, where="a case", applying=False)
+
+
+@cache
+def spec_of(case: str) -> StackSpec:
+    """Resolve one case."""
+    preset, overrides, accepted = EVERY[case]
+    if not preset.startswith("a4x"):
+        return resolved(preset, overrides, accepted)
+    by_pool = {name: f"{RESERVATION}-{name}" for name in overrides.get("accelerator_pools", {})}
+    reservation = json.dumps(by_pool) if case == "metal-pools" else RESERVATION
+    return resolved(preset, overrides, accepted, reservation=reservation)
