@@ -18,7 +18,7 @@ from beamline.preflight.checks.needs import needed_permissions
 from beamline.preflight.checks.permissions import places
 from beamline.preflight.checks.quota_needs import quota_needs
 from beamline.preflight.checks.quotas import Room
-from beamline.preflight.checks.reservations import Part, Reserved
+from beamline.preflight.checks.reserved import Part, Reserved
 from beamline.preflight.checks.versions import Offered
 from beamline.preflight.checks.weights import InBucket, OnHub
 from stacks.cloud import SANDBOX_PROJECT

@@ -21,7 +21,7 @@ from beamline.preflight.checks.permissions import places
 from beamline.preflight.checks.programs import Programs
 from beamline.preflight.checks.quota_needs import quota_needs
 from beamline.preflight.checks.quotas import Room
-from beamline.preflight.checks.reservations import Part
+from beamline.preflight.checks.reserved import Part
 from beamline.preflight.checks.service_agent import AgentRoles
 from beamline.preflight.checks.versions import Control
 from beamline.preflight.google import UnansweredError

@@ -10,7 +10,8 @@ from beamline.preflight.checks.addresses import Ground, Subnet, judge_subnetwork
 from beamline.preflight.checks.applied import Applied, AppliedPool
 from beamline.preflight.checks.images import needed_archs
 from beamline.preflight.checks.quota_needs import quota_needs
-from beamline.preflight.checks.reservations import Part, Reserved, judge_reservations, own_nodes
+from beamline.preflight.checks.reservations import judge_reservations
+from beamline.preflight.checks.reserved import Part, Reserved, own_nodes
 from stacks.cloud import SANDBOX_PROJECT
 from tests.preflight.targets import SUB_BLOCK, simulated, target
 

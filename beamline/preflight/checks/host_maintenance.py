@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from beamline.preflight.checks.reservations import reservation_parts
+from beamline.preflight.checks.reserved import reservation_parts
 from beamline.preflight.findings import Check, Finding
 from beamline.preflight.google import NotFoundError, UnansweredError
 from beamline.preflight.target import Target
