@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from stacks.pools import Pool
 
-__all__ = ["BLOCK", "SUB_BLOCK", "all_named", "reservation_of", "reservation_path"]
+__all__ = ["BLOCK", "SUB_BLOCK", "all_named", "reservation_of", "reservation_parts", "reservation_path"]
 
 BLOCK = "/reservationBlocks/"
 SUB_BLOCK = "/reservationSubBlocks/"
@@ -24,6 +24,13 @@ def all_named(setting: str | Mapping[str, str] | None) -> dict[str, str]:
     if isinstance(setting, Mapping):
         return {f"reservation.{name}": value for name, value in setting.items()}
     return {} if setting is None else {"reservation": setting}
+
+
+def reservation_parts(text: str, project: str) -> tuple[str, str, str, str]:
+    """Return project, reservation, block and sub-block as a stack names them; the last two may be empty."""
+    full = text if text.startswith("projects/") else f"projects/{project}/reservations/{text}"
+    owner, name, block, sub_block = [*full.split("/")[1::2], "", ""][:4]
+    return owner, name, block, sub_block
 
 
 def reservation_path(setting: str | Mapping[str, str] | None, pool: Pool) -> str:

@@ -54,7 +54,7 @@ class Target:
 
     @property
     def reserved_machine_types(self) -> dict[str, str]:
-        """What each of them has to hold."""
+        """What each of them has to hold: the pools that share one are of one machine type, or there is no plan."""
         return {name: pools[0].plan.machine_type for name, pools in self.reservations.items()}
 
     @cached_property

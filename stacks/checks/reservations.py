@@ -8,7 +8,7 @@ from stacks.checks.candidate import Candidate
 from stacks.cloud import PLACEHOLDER_RESERVATION
 from stacks.pools import Pool
 from stacks.problems import Problem, touches
-from stacks.reservations import BLOCK, SUB_BLOCK, all_named, reservation_of, reservation_path
+from stacks.reservations import BLOCK, SUB_BLOCK, all_named, reservation_of, reservation_parts, reservation_path
 from stacks.rows import HardwareRow
 
 __all__ = ["CHECKS", "reservation_form"]
@@ -116,6 +116,29 @@ def _names(c: Candidate) -> dict[str, list[Pool]]:
     return found
 
 
+def one_machine_type(c: Candidate) -> Iterator[Problem]:
+    """A reservation, with all its blocks, is of one machine type: pools of another would get no node of it."""
+    setting, project = c.settings.get("reservation"), c.settings.get("project") or ""
+    first: dict[tuple[str, str], Pool] = {}
+    for pool in _judged(c):
+        name = reservation_of(setting, pool)
+        if name is None or touches(f"{pool.path}.machine_type", c.set_aside):
+            continue
+        owner, reservation, *_ = reservation_parts(name, project)
+        other = first.setdefault((owner, reservation), pool)
+        if other.plan.machine_type != pool.plan.machine_type:
+            yield Problem(
+                rule="reservation-shared",
+                path=reservation_path(setting, pool),
+                value=name,
+                why=f"a reservation is of one machine type; {other.name} takes {other.plan.machine_type} of this one, "
+                f"and {pool.name} {pool.plan.machine_type}",
+                allowed="a reservation for each machine type: {pool: reservation}",
+                remedy=f"name another reservation for {pool.name}: beamline:reservation takes {{pool: reservation}}",
+                source="Compute Engine API, reservations: specificReservation.instanceProperties.machineType",
+            )
+
+
 def sub_block_size(c: Candidate) -> Iterator[Problem]:
     """Pools that share a sub-block share its hosts."""
     for name, pools in _names(c).items():
@@ -153,4 +176,4 @@ def owner(c: Candidate) -> Iterator[Problem]:
             )
 
 
-CHECKS = (named, used, sub_block_size, owner)
+CHECKS = (named, used, one_machine_type, sub_block_size, owner)

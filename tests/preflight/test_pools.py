@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,17 @@ def test_pools_in_one_sub_block_are_summed() -> None:
     (finding,) = judge_reservations(asked, {SUB_BLOCK: held(smaller)})
     assert said([finding]) == [("reservation-too-small", "18 nodes")]
     assert "accelerator_pools.main.nodes or accelerator_pools.second.nodes" in finding.remedy
+
+
+def test_every_pool_of_a_reservation_is_judged_by_its_own_machine_type() -> None:
+    """No plan lets two machine types share a reservation; what is asked here does not lean on it."""
+    asked = metal_pools(SUB_BLOCK)
+    pools = asked.spec.preset.accelerator_pools
+    second = pools["second"].model_copy(update={"machine_type": "a4x-highgpu-4g"})
+    preset = asked.spec.preset.model_copy(update={"accelerator_pools": {**pools, "second": second}})
+    mixed = replace(asked, spec=replace(asked.spec, preset=preset))
+    whole = held(Part("sub-block", "s", 18, 0, 18, "HEALTHY"))
+    assert said(judge_reservations(mixed, {SUB_BLOCK: whole})) == [("reservation-machine-type", "a4x-highgpu-4g")]
 
 
 def test_each_sub_block_is_asked_about(tmp_path: Path) -> None:

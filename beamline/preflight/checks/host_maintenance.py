@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from beamline.preflight.checks.reserved import reservation_parts
 from beamline.preflight.findings import Check, Finding
 from beamline.preflight.google import NotFoundError, UnansweredError
 from beamline.preflight.target import Target
 from beamline.preflight.world import World
 from stacks.pools import Pool
+from stacks.reservations import reservation_parts
 from stacks.spec import Periodic
 
 __all__ = ["HOST_MAINTENANCE", "judge_host_maintenance"]

@@ -91,7 +91,7 @@ def _missing(target: Target, name: str, reserved: Reserved) -> Finding:
 
 
 def _unusable(target: Target, name: str, reserved: Reserved) -> Iterator[Finding]:
-    wanted = target.reserved_machine_types[name]
+    wanted = dict.fromkeys(pool.plan.machine_type for pool in target.reservations[name])
     if reserved.status and reserved.status != "READY":
         yield _problem(
             name,
@@ -100,12 +100,14 @@ def _unusable(target: Target, name: str, reserved: Reserved) -> Iterator[Finding
             needed="READY",
             remedy="wait for it, or ask your account team",
         )
-    if reserved.machine_type != wanted:
+    for machine_type in wanted:
+        if reserved.machine_type == machine_type:
+            continue
         yield _problem(
             name,
             "reservation-machine-type",
             found=f"it holds {reserved.machine_type or 'no machines of one type'}",
-            needed=wanted,
+            needed=machine_type,
             remedy="name a reservation of the pool's machine type",
         )
     if not reserved.specific:

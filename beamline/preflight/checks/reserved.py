@@ -10,8 +10,9 @@ from beamline.preflight.checks.applied import Applied, look_applied
 from beamline.preflight.google import NotFoundError
 from beamline.preflight.target import Target
 from beamline.preflight.world import World
+from stacks.reservations import reservation_parts
 
-__all__ = ["Part", "Reserved", "healthy_hosts", "look_reservations", "own_nodes", "reservation_parts"]
+__all__ = ["Part", "Reserved", "healthy_hosts", "look_reservations", "own_nodes"]
 
 _HEALTHY, _DEGRADED = "HEALTHY", "DEGRADED"
 
@@ -50,13 +51,6 @@ class Reserved:
     part: Part | None = None
     zones: tuple[str, ...] = ()
     own: int = 0
-
-
-def reservation_parts(text: str, project: str) -> tuple[str, str, str, str]:
-    """Return project, reservation, block and sub-block of a stack's setting; the last two may be empty."""
-    full = text if text.startswith("projects/") else f"projects/{project}/reservations/{text}"
-    owner, name, block, sub_block = [*full.split("/")[1::2], "", ""][:4]
-    return owner, name, block, sub_block
 
 
 def look_reservations(target: Target, world: World) -> dict[str, Reserved]:
