@@ -6,7 +6,15 @@ from collections.abc import Mapping
 
 from stacks.pools import Pool
 
-__all__ = ["BLOCK", "SUB_BLOCK", "all_named", "reservation_of", "reservation_parts", "reservation_path"]
+__all__ = [
+    "BLOCK",
+    "SUB_BLOCK",
+    "all_named",
+    "lies_within",
+    "reservation_of",
+    "reservation_parts",
+    "reservation_path",
+]
 
 BLOCK = "/reservationBlocks/"
 SUB_BLOCK = "/reservationSubBlocks/"
@@ -31,6 +39,12 @@ def reservation_parts(text: str, project: str) -> tuple[str, str, str, str]:
     full = text if text.startswith("projects/") else f"projects/{project}/reservations/{text}"
     owner, name, block, sub_block = [*full.split("/")[1::2], "", ""][:4]
     return owner, name, block, sub_block
+
+
+def lies_within(text: str, whole: str, project: str) -> bool:
+    """Tell whether what one setting names is what another names, or a part of it; however the two are written."""
+    parts, wanted = (reservation_parts(name, project) for name in (text, whole))
+    return all(part == wish for part, wish in zip(parts, wanted, strict=True) if wish)
 
 
 def reservation_path(setting: str | Mapping[str, str] | None, pool: Pool) -> str:

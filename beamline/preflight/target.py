@@ -9,6 +9,7 @@ from functools import cached_property
 from beamline.engine.graph import Graph, Resource
 from stacks import StackSpec
 from stacks.pools import Pool
+from stacks.reservations import lies_within, reservation_parts
 from stacks.spec import ExistingCluster
 
 __all__ = ["Target"]
@@ -44,13 +45,23 @@ class Target:
 
     @cached_property
     def reservations(self) -> dict[str, tuple[Pool, ...]]:
-        """Every reservation, or part of one, that the stack names, with the pools that take nodes of it."""
+        """Every reservation, or part of one, that the stack names, with the pools that name it.
+
+        One that is written in two ways is one, and is called as it is written first.
+        """
         found: dict[str, tuple[Pool, ...]] = {}
+        names: dict[tuple[str, ...], str] = {}
         for pool in self.spec.pools:
-            name = self.spec.reservation_of(pool)
-            if name is not None:
+            text = self.spec.reservation_of(pool)
+            if text is not None:
+                name = names.setdefault(reservation_parts(text, self.project), text)
                 found[name] = (*found.get(name, ()), pool)
         return found
+
+    def takers(self, name: str) -> tuple[Pool, ...]:
+        """Return the pools that take nodes of a reservation, or of a part of one: also those that name less of it."""
+        named = self.reservations.items()
+        return tuple(pool for text, pools in named if lies_within(text, name, self.project) for pool in pools)
 
     @property
     def reserved_machine_types(self) -> dict[str, str]:

@@ -106,13 +106,13 @@ def _by_pool(c: Candidate, setting: Mapping[str, str], judged: list[Pool]) -> It
             )
 
 
-def _names(c: Candidate) -> dict[str, list[Pool]]:
-    """Every reservation, or part of one, with the pools that take nodes of it."""
-    found: dict[str, list[Pool]] = {}
+def _by_parts(c: Candidate) -> dict[tuple[str, str, str, str], list[Pool]]:
+    """Every reservation, or part of one, with the pools that take nodes of it; however each of them writes it."""
+    found: dict[tuple[str, str, str, str], list[Pool]] = {}
     for pool in c.pools:
         name = reservation_of(c.settings.get("reservation"), pool)
         if name is not None:
-            found.setdefault(name, []).append(pool)
+            found.setdefault(reservation_parts(name, c.settings.get("project") or ""), []).append(pool)
     return found
 
 
@@ -141,14 +141,15 @@ def one_machine_type(c: Candidate) -> Iterator[Problem]:
 
 def sub_block_size(c: Candidate) -> Iterator[Problem]:
     """Pools that share a sub-block share its hosts."""
-    for name, pools in _names(c).items():
+    setting = c.settings.get("reservation")
+    for (*_, sub_block), pools in _by_parts(c).items():
         names, nodes = " and ".join(pool.name for pool in pools), sum(pool.plan.nodes for pool in pools)
         limit = min(pool.row.fabric.nvlink_domain_nodes for pool in pools)
-        if SUB_BLOCK in name and len(pools) > 1 and 1 < limit < nodes:
+        if sub_block and len(pools) > 1 and 1 < limit < nodes:
             yield Problem(
                 rule="sub-block-nodes",
-                path=reservation_path(c.settings.get("reservation"), pools[-1]),
-                value=name,
+                path=reservation_path(setting, pools[-1]),
+                value=reservation_of(setting, pools[-1]),
                 why=f"{names} take {nodes} nodes of one sub-block, which has {limit}",
                 allowed=f"pools that together have up to {limit} nodes, or a sub-block for each of them",
                 remedy="name another sub-block for one of them: beamline:reservation takes {pool: reservation}",

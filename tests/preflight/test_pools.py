@@ -25,6 +25,7 @@ METAL: dict[str, Any] = {
     "use": "standby",
 }
 OTHER = f"{SUB_BLOCK}-other"
+BLOCK = f"projects/{SANDBOX_PROJECT}/reservations/r/reservationBlocks/b"
 
 
 def g4_pools(**settings: Any) -> Target:
@@ -39,6 +40,14 @@ def g4_pools(**settings: Any) -> Target:
 def metal_pools(reservation: Any) -> Target:
     """Eight nodes that serve, ten that stand by."""
     return target("a4x-max-llmd", overrides={"accelerator_pools": {"second": METAL}}, reservation=reservation)
+
+
+def g4_reserved(reservation: Any) -> Target:
+    """Two nodes that serve and one that stands by, of one machine type."""
+    reserved = {"provisioning": {"kind": "reservation"}}
+    green = {**G4, **reserved, "machine_type": "g4-standard-384", "nodes": 1, "use": "standby"}
+    pools = {"main": {**reserved, "nodes": 2}, "green": green}
+    return target("g4-llmd-multi", overrides={"accelerator_pools": pools}, reservation=reservation)
 
 
 def held(part: Part) -> Reserved:
@@ -59,6 +68,30 @@ def test_pools_in_one_sub_block_are_summed() -> None:
     (finding,) = judge_reservations(asked, {SUB_BLOCK: held(smaller)})
     assert said([finding]) == [("reservation-too-small", "18 nodes")]
     assert "accelerator_pools.main.nodes or accelerator_pools.second.nodes" in finding.remedy
+
+
+def test_a_sub_block_by_two_names_is_one() -> None:
+    short = SUB_BLOCK.partition("/reservations/")[2]
+    asked = metal_pools({"main": short, "second": SUB_BLOCK})
+    assert {name: [pool.name for pool in pools] for name, pools in asked.reservations.items()} == {
+        short: ["main", "second"]
+    }
+    smaller = Part("sub-block", "s", 17, 0, 17, "HEALTHY")
+    assert said(judge_reservations(asked, {short: held(smaller)})) == [("reservation-too-small", "18 nodes")]
+
+
+def test_a_reservation_has_room_for_the_pools_of_its_parts_too() -> None:
+    """Two nodes of the whole reservation, and one of a block of it: neither counts as somebody else's."""
+    asked = g4_reserved({"main": "r", "green": "r/reservationBlocks/b"})
+    there = Applied(cluster=True, pools={"main": AppliedPool(2, ("r",)), "green": AppliedPool(1, (BLOCK,))})
+    assert [own_nodes(asked, name, there) for name in asked.reservations] == [3, 1]
+    found = Reserved(machine_type="g4-standard-384", count=2, owner=SANDBOX_PROJECT)
+    part = replace(found, part=Part("block", "b", 1, 0, 1, "HEALTHY"))
+    findings = judge_reservations(asked, {"r": found, "r/reservationBlocks/b": part})
+    assert said(findings) == [("reservation-too-small", "3 nodes"), ("", "1 nodes")]
+    assert "accelerator_pools.main.nodes or accelerator_pools.green.nodes" in findings[0].remedy
+    enough = judge_reservations(asked, {"r": replace(found, count=3, in_use=3, own=3)})
+    assert said(enough) == [("", "3 nodes")]
 
 
 def test_every_pool_of_a_reservation_is_judged_by_its_own_machine_type() -> None:

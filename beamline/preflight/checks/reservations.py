@@ -58,13 +58,13 @@ def _asked(name: str) -> str:
 
 
 def _nodes(target: Target, name: str) -> int:
-    """Nodes of all pools that take theirs from it."""
-    return sum(pool.plan.nodes for pool in target.reservations[name])
+    """Nodes of all pools that take theirs from it, or from a part of it."""
+    return sum(pool.plan.nodes for pool in target.takers(name))
 
 
 def _key(target: Target, name: str) -> str:
     """Where to make it fewer."""
-    return " or ".join(f"{pool.path}.nodes" for pool in target.reservations[name])
+    return " or ".join(f"{pool.path}.nodes" for pool in target.takers(name))
 
 
 def _problem(name: str, rule: str, *, found: str, needed: str, remedy: str) -> Finding:

@@ -10,7 +10,7 @@ from beamline.preflight.checks.applied import Applied, look_applied
 from beamline.preflight.google import NotFoundError
 from beamline.preflight.target import Target
 from beamline.preflight.world import World
-from stacks.reservations import reservation_parts
+from stacks.reservations import lies_within, reservation_parts
 
 __all__ = ["Part", "Reserved", "healthy_hosts", "look_reservations", "own_nodes"]
 
@@ -83,15 +83,10 @@ def _looked_at(target: Target, world: World, text: str) -> Reserved:
 
 def own_nodes(target: Target, text: str, applied: Applied) -> int:
     """Return the nodes of those pools whose nodes are all in what the stack names, or in a part of it."""
-    wanted, own = _named(text, target.project), 0
-    for pool in applied.pools.values():
-        held = [_named(value, target.project) for value in pool.reservations]
-        own += pool.nodes if held and all(found[: len(wanted)] == wanted for found in held) else 0
-    return own
-
-
-def _named(text: str, project: str) -> tuple[str, ...]:
-    return tuple(part for part in reservation_parts(text, project) if part)
+    held = [pool for pool in applied.pools.values() if pool.reservations]
+    return sum(
+        pool.nodes for pool in held if all(lies_within(value, text, target.project) for value in pool.reservations)
+    )
 
 
 def _zones(world: World, owner: str, name: str) -> tuple[str, ...]:
