@@ -31,8 +31,9 @@ from stacks.resolve import StackSpec
 __all__ = ["PORT_NAME", "engine_pod", "every_pod", "pod_template"]
 
 PORT_NAME = "http"
-_REVISION = ("leaderworkerset.sigs.k8s.io/template-revision-hash",)
-"""Set on all pods of a LeaderWorkerSet: those of one revision are kept together, so that the next can be elsewhere."""
+_REVISION = {"Deployment": "pod-template-hash", "LeaderWorkerSet": "leaderworkerset.sigs.k8s.io/template-revision-hash"}
+"""The label by which each marks the pods of a revision: these are kept together, so that the next can be elsewhere.
+Kubernetes ignores a key that a pod has not, and would keep all revisions together."""
 _PROBE_PERIOD_S = 10
 _READINESS_PERIOD_S = 5
 _FAILURES_BEFORE_RESTART = 6
@@ -54,7 +55,8 @@ def pod_template(spec: StackSpec, *, serves: bool = True) -> dict[str, Any]:
 def engine_pod(spec: StackSpec, *, serves: bool = True) -> dict[str, Any]:
     """Spec of one engine pod."""
     claims, nodes = pod_claims(spec), serving_nodes(spec)
-    affinity = {**nodes.get("affinity", {}), **pod_affinity(spec, keys=_REVISION)}
+    workload = "Deployment" if spec.derived.nodes_per_replica == 1 else "LeaderWorkerSet"
+    affinity = {**nodes.get("affinity", {}), **pod_affinity(spec, keys=[_REVISION[workload]])}
     return {
         "serviceAccountName": ENGINE,
         "automountServiceAccountToken": False,

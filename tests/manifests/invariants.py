@@ -22,6 +22,7 @@ __all__ = [
     "namespaces_are_as_strict_as_can_be",
     "no_shell_syntax_without_shell",
     "pods_are_restricted",
+    "revisions_are_placed_apart",
     "router_ports_agree",
     "selectors_find_pods",
     "service_links_are_off",
@@ -118,6 +119,21 @@ def selectors_find_pods(objects: Objects) -> Iterator[str]:
         of_all = kind == "PodDisruptionBudget" or name == "ranks"
         if found != group if of_all else len(found) != 1:
             yield f"{kind}/{name} selects the pods of {found or 'no workload'}"
+
+
+_REVISION_LABELS = {
+    "Deployment": ["pod-template-hash"],
+    "LeaderWorkerSet": ["leaderworkerset.sigs.k8s.io/template-revision-hash"],
+}
+
+
+def revisions_are_placed_apart(objects: Objects) -> Iterator[str]:
+    """Pods that are kept near each other are of one revision: a drain moves the next one to other nodes."""
+    for workload in objects.workloads():
+        terms = workload["spec"]["template"]["spec"].get("affinity", {}).get("podAffinity", {})
+        for term in terms.get("requiredDuringSchedulingIgnoredDuringExecution", []):
+            if term.get("matchLabelKeys") != _REVISION_LABELS[workload["kind"]]:
+                yield f"{workload['metadata']['name']}: a {workload['kind']} marks no revision by {term}"
 
 
 Reference = tuple[str, str | None, str]

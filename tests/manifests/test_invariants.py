@@ -250,6 +250,15 @@ BROKEN: dict[str, tuple[str, str, Callable[[Objects], None]]] = {
         "a4x-max-llmd",
         lambda o: o.one("PodDisruptionBudget", "engine")["spec"]["selector"]["matchExpressions"][0]["values"].pop(),
     ),
+    "new pods beside old ones": (
+        "revisions_are_placed_apart",
+        "one-node-nvlink",
+        lambda o: put(
+            o.pod("engine")["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0],
+            "matchLabelKeys",
+            ["leaderworkerset.sigs.k8s.io/template-revision-hash"],
+        ),
+    ),
     "a pod too many in a group": (
         "groups_are_one_replica",
         "a4x-max-llmd",
