@@ -47,6 +47,12 @@ class Candidate:
         """Those that engine pods may be placed on; there is at least one."""
         return tuple(pool for pool in self.pools if pool.serves)
 
+    @property
+    def spare_replicas(self) -> int:
+        """How many replicas more the serving pools have room for; below zero they are too small."""
+        nodes = sum(pool.plan.nodes for pool in self.serving_pools)
+        return nodes * self.derived.replicas_per_node // self.derived.nodes_per_replica - self.derived.replicas
+
 
 Check = Callable[[Candidate], Iterator[Problem]]
 

@@ -118,8 +118,7 @@ def drain_capacity(c: Candidate) -> Iterator[Problem]:
             severity="warning",
         )
         return
-    spare = sum(pool.plan.nodes for pool in c.serving_pools) - c.derived.nodes_needed
-    if 0 <= spare < c.derived.nodes_per_replica:
+    if c.spare_replicas == 0:
         yield Problem(
             rule="drain-room",
             path=f"{draining[0].path}.use",
