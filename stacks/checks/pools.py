@@ -124,11 +124,14 @@ def drain_capacity(c: Candidate) -> Iterator[Problem]:
             path=f"{draining[0].path}.use",
             value="draining",
             why=f"the serving pools have room for {some(c.derived.replicas, 'replica')} and no more: pods that are on "
-            "them already are replaced as well, and leave no room for their successors",
-            allowed="a drain onto pools that stood by until now, or onto pools with a replica's room to spare",
-            remedy="if the serving pools serve already, add a node to one of them first",
+            "them already are replaced as well, and any further change of the pods while a pool drains replaces all of "
+            "them; successors start before predecessors end, find no room, and the update stops",
+            allowed="a drain onto pools that stood by until now and nothing else changed before it is over, or pools "
+            "with a replica's room to spare",
+            remedy="change nothing else until the drained pool is removed; if the serving pools serve already, add a "
+            "node to one of them first",
             source="Kubernetes docs, Deployments: maxSurge",
-            severity="note",
+            severity="warning",
         )
 
 
