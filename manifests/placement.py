@@ -41,8 +41,7 @@ def serving_nodes(spec: StackSpec) -> dict[str, Any]:
 def prepared_nodes(spec: StackSpec) -> dict[str, Any]:
     """Fields of a pod that put it on every node that serves, or could without another file system."""
     first = _serving(spec)[0]
-    alike = [p for p in spec.pools if not p.drains and (p.row, p.disks) == (first.row, first.disks)]
-    return _on(spec, alike)
+    return _on(spec, [pool for pool in spec.pools if not pool.drains and not first.differences(pool)])
 
 
 def agent_nodes(spec: StackSpec) -> dict[str, Any]:

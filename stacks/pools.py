@@ -74,10 +74,16 @@ class Pool:
         sold = {"on_demand": price.usd_per_hour, "reservation": price.usd_per_hour, "spot": price.spot_usd_per_hour}
         return sold.get(self.plan.provisioning.kind)
 
-    @property
-    def disks(self) -> tuple[int, str]:
-        """Local SSD as engine pods and seeding find it; pools that differ here need other flags and other folders."""
-        return self.local_ssd_count, self.plan.local_ssd_mode
+    def differences(self, other: Pool) -> dict[str, tuple[object, object]]:
+        """What of ``other`` takes other flags, sizes or folders than this pool: by key, this pool's value and its."""
+        said: dict[str, tuple[object, object]] = {
+            "machine_type": (self.plan.machine_type, other.plan.machine_type),
+            "local_ssd_count": (self.local_ssd_count, other.local_ssd_count),
+            "local_ssd_mode": (self.plan.local_ssd_mode, other.plan.local_ssd_mode),
+        }
+        if other.plan.machine_type != self.plan.machine_type:
+            del said["local_ssd_count"]  # it comes with the machine type
+        return {key: (own, its) for key, (own, its) in said.items() if own != its}
 
 
 def accelerator_pools(preset: Preset, rows: Rows) -> tuple[Pool, ...]:

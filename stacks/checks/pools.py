@@ -9,6 +9,7 @@ from stacks.checks.candidate import Candidate
 from stacks.problems import Problem
 from stacks.rows import DynamoRelease
 from stacks.sharing import cluster_conflict
+from stacks.spec import LocalSsd
 from stacks.wording import some
 
 __all__ = ["CHECKS"]
@@ -34,23 +35,39 @@ def serving_alike(c: Candidate) -> Iterator[Problem]:
     """Engine pods are one workload: one set of flags and one size for every node they may be placed on."""
     first, *others = c.serving_pools
     for pool in others:
-        said = {
-            "machine_type": (first.plan.machine_type, pool.plan.machine_type),
-            "local_ssd_count": (first.local_ssd_count, pool.local_ssd_count),
-            "local_ssd_mode": (first.plan.local_ssd_mode, pool.plan.local_ssd_mode),
-        }
-        for key, (wanted, found) in said.items():
-            if found != wanted and (key != "local_ssd_count" or pool.row is first.row):
-                yield Problem(
-                    rule="serving-pools-differ",
-                    path=f"{pool.path}.{key}",
-                    value=found,
-                    why=f"engine pods are one workload with one set of flags and one size, and {first.name}, which "
-                    f"serves too, has {wanted}",
-                    allowed=str(wanted),
-                    remedy="make the serving pools alike, or set use: standby until the other one is drained",
-                    source="stacks/pools.py",
-                )
+        for key, (wanted, found) in first.differences(pool).items():
+            yield Problem(
+                rule="serving-pools-differ",
+                path=f"{pool.path}.{key}",
+                value=found,
+                why=f"engine pods are one workload with one set of flags and one size, and {first.name}, which "
+                f"serves too, has {wanted}",
+                allowed=str(wanted),
+                remedy="make the serving pools alike, or set use: standby until the other one is drained",
+                source="stacks/pools.py",
+            )
+
+
+def standby_prepared(c: Candidate) -> Iterator[Problem]:
+    """Weights and file systems are put on nodes as the serving pools need them: others get theirs when they serve."""
+    first = c.serving_pools[0]
+    if not isinstance(c.preset.model.storage, LocalSsd) and first.plan.local_ssd_mode != "raw_block":
+        return
+    for pool in c.pools:
+        differ = first.differences(pool)
+        if pool.plan.use == "standby" and differ:
+            told = " and ".join(f"its {key} is {found}, not {wanted}" for key, (wanted, found) in differ.items())
+            yield Problem(
+                rule="standby-not-prepared",
+                path=f"{pool.path}.use",
+                value="standby",
+                why=f"nothing is put on the local SSDs of {pool.name} while it stands by: {told} as that of "
+                f"{first.name}, which serves",
+                allowed=f"standby; with the machine type and local SSDs of {first.name} it is made ready, too",
+                remedy="expect its nodes to get their weights when it serves, before any pod is moved",
+                source="manifests/placement.py",
+                severity="note",
+            )
 
 
 def one_domain(c: Candidate) -> Iterator[Problem]:
@@ -135,4 +152,4 @@ def drain_capacity(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (same_cluster, serving_alike, one_domain, drain_within_domain, drain_capacity)
+CHECKS = (same_cluster, serving_alike, standby_prepared, one_domain, drain_within_domain, drain_capacity)

@@ -140,8 +140,9 @@ class AcceleratorPool(Strict):
 
     use: Literal["serving", "standby", "draining"] = Field(
         default="serving",
-        description="serving: engine pods may be placed on it. standby: its nodes are there and made ready, and no "
-        "engine pod is placed on them. draining: engine pods move off it, onto the serving pools.",
+        description="serving: engine pods may be placed on it. standby: its nodes are there, and no engine pod is "
+        "placed on them; with the serving pools' machine type and local SSDs they are made ready, too. draining: "
+        "engine pods move off it, onto the serving pools.",
     )
     machine_type: Text = Field(description="A row of stacks/catalog/hardware.")
     nodes: Annotated[Nodes, Field(description="GKE's limit is 1000. With flex_start the most there will be.")]
