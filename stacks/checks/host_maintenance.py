@@ -49,7 +49,7 @@ def _periodic_pool(pool: Pool) -> Problem:
         if pool.reserved
         else f"set {pool.path}.provisioning.kind to reservation, or leave host_maintenance out",
         source=_RESERVED,
-        severity="warning",
+        severity="warning" if pool.reserved else "error",
     )
 
 
