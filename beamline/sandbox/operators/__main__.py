@@ -4,12 +4,14 @@ kopf watches; it neither listens on a port nor touches the objects it watches. T
 would write.
 
 kopf finds every kind that is served when it starts. Of a kind that is defined later it may ask discovery a moment too
-early, and never again; so it is started anew whenever the set of served kinds has changed.
+early, and never again; so it is started anew whenever the set of served kinds has changed. Where a kind goes while kopf
+begins to watch it, kopf may never end; then the process begins anew, as the same process.
 """
 
 import asyncio
 import contextlib
 import logging
+import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -34,6 +36,8 @@ Pass = Callable[[], float | None]
 """One look at everything; returns in how many seconds the next is due by itself, None: at the next event."""
 
 _KINDS_EVERY_S = 0.5
+_ENDS_IN_S = 5.0
+"""What kopf takes to end is a fraction of a second."""
 _LOG = logging.getLogger(__name__)
 _AFTER_FAILURE_S = 5.0
 _TALKS_OF_COMING_AND_GOING = (
@@ -133,12 +137,18 @@ def _holds(world: World, api: ApiServer, kinds: frozenset[str]) -> bool:
     return True
 
 
-def _watch_kinds(simulation: Simulation, known: frozenset[str], changed: threading.Event) -> None:
-    """Set ``changed`` once other kinds are served than ``known``."""
-    while not changed.wait(_KINDS_EVERY_S):
+def watch_kinds(
+    served: Callable[[], frozenset[str]], known: frozenset[str], changed: threading.Event, ended: threading.Event
+) -> None:
+    """Set ``changed`` once other kinds are served than ``known``, until the run of kopf has ``ended``."""
+    while not ended.wait(_KINDS_EVERY_S):
         with contextlib.suppress(CloudError):  # the server is going down or coming up: ask again
-            if _served(simulation.api()) != known:
+            if served() != known:
                 changed.set()
+                break
+    if not ended.wait(_ENDS_IN_S):
+        _LOG.warning("kopf does not end: beginning anew")
+        os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - this very program
 
 
 def _run_once(simulation: Simulation) -> bool:
@@ -154,11 +164,12 @@ def _run_once(simulation: Simulation) -> bool:
     registry = kopf.OperatorRegistry()
     kubeconfig = yaml.safe_load(simulation.cluster.kubeconfig.read_text())
     register(registry, world, passes, kubeconfig, lambda: _holds(world, api, known))
-    threading.Thread(target=_watch_kinds, args=(simulation, known, changed), daemon=True).start()
+    ended = threading.Event()
+    watching = (lambda: _served(simulation.api()), known, changed, ended)
+    threading.Thread(target=watch_kinds, args=watching, daemon=True).start()
     kopf.run(registry=registry, clusterwide=True, standalone=True, liveness_endpoint=None, stop_flag=changed)
-    again = changed.is_set()
-    changed.set()  # ends the thread
-    return again
+    ended.set()
+    return changed.is_set()
 
 
 def main() -> int:
