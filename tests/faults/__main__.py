@@ -55,7 +55,8 @@ def faults(
 
 def _survived(count: int, seed: int) -> list[Survived]:
     """Run every kill; each stack gets its share, in a sandbox of its own that is proven empty at the end."""
-    planned, results, done = schedule(seed, count), [], 0
+    planned, done = schedule(seed, count), 0
+    results: list[Survived] = []
     with tempfile.TemporaryDirectory(prefix="beamline-faults-") as folder:
         os.environ["BEAMLINE_HOME"] = folder
         for preset, share in _MOST:
@@ -64,7 +65,10 @@ def _survived(count: int, seed: int) -> list[Survived]:
                 continue
             try:
                 stack = opened(_NAME, preset, Path(folder))
-                results += survive(stack, planned[done:until], lambda text: tell(f"faults: {text}"))
+                for result in survive(stack, planned[done:until], lambda text: tell(f"faults: {text}")):
+                    again, orphans, doubles = cells(result)[-3:]
+                    tell(f"faults: kill {result.kill.number} {again}: {orphans} orphans, {doubles} doubles")
+                    results.append(result)
                 done = until
                 sandbox.down(_NAME)
             finally:

@@ -152,30 +152,46 @@ def kill_in(stack: Stack, kill: Kill, begin: int, *arguments: str) -> Killed | N
 def _struck(stack: Stack, kill: Kill, begin: int, process: subprocess.Popen[bytes], log: EventLog) -> Operation | None:
     """Kill in the first eligible operation after ``begin`` that is caught in flight."""
     passed = 0
-    has_begun = _begun(stack)
+    is_far_enough = _far_enough(stack, kill)
     while process.poll() is None:
         for operation in log.read():
             if not eligible(kill, operation):
                 continue
             passed += 1
-            if passed > begin and _caught(kill, operation, process, log, has_begun) and _strike(kill, process):
+            if passed > begin and _caught(operation, process, log, is_far_enough) and _strike(kill, process):
                 return operation
     return None
 
 
 def _caught(
-    kill: Kill,
     operation: Operation,
     process: subprocess.Popen[bytes],
     log: EventLog,
-    has_begun: Callable[[Operation], bool],
+    is_far_enough: Callable[[Operation], bool],
 ) -> bool:
     """Wait until the operation is as far as the kill wants it; tell whether it has not ended before."""
     while operation.urn in log.in_flight and process.poll() is None:
-        if not kill.lands or has_begun(operation):
+        if is_far_enough(operation):
             return True
         list(log.read())
     return False
+
+
+def _far_enough(stack: Stack, kill: Kill) -> Callable[[Operation], bool]:
+    """Return what tells whether a kill may come. An engine says that it begins before it writes that down."""
+    has_begun = _begun(stack) if kill.lands else lambda _: True
+    if kill.victim is not Victim.ENGINE:
+        return has_begun
+    return lambda operation: operation.urn in _pending(stack) and has_begun(operation)
+
+
+def _pending(stack: Stack) -> set[str]:
+    """URNs of the operations that the engine's own state file calls pending now."""
+    (file,) = (stack.home.state / ".pulumi" / "stacks").rglob(f"{stack.name}.json")
+    with suppress(ValueError):  # just being written
+        latest = json.loads(file.read_bytes())["checkpoint"].get("latest") or {}
+        return {each["resource"]["urn"] for each in latest.get("pending_operations") or []}
+    return set()
 
 
 def _begun(stack: Stack) -> Callable[[Operation], bool]:
