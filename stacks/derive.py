@@ -105,7 +105,8 @@ class Derived:
     sidecar_cpu_millicores: int = _value("millicores", "catalog; what Cloud Storage FUSE adds to a pod, else 0")
     sidecar_memory_gib: int = _value("GiB", "catalog; what Cloud Storage FUSE adds to a pod, else 0")
     sidecar_ephemeral_gib: int = _value(
-        "GiB", "weights_bytes + buffers (catalog): the cache of Cloud Storage FUSE in a pod, else 0"
+        "GiB",
+        "weights_bytes + other files and buffers (catalog): what Cloud Storage FUSE keeps in a pod, else 0",
     )
     pod_cpu: int = _value(
         "cores",

@@ -143,6 +143,7 @@ def candidate_of(
     applying: bool = False,
 ) -> Candidate:
     """Return what checks look at; ``settings`` are the valid ones, ``said`` the paths known to be wrong."""
+    derived, mirror = derive(found.preset, found.rows), settings.get("mirror")
     return Candidate(
         stack=stack,
         settings=settings,
@@ -150,9 +151,9 @@ def candidate_of(
         set_aside=frozenset(said),
         preset=found.preset,
         rows=found.rows,
-        derived=derive(found.preset, found.rows),
-        images=_images(found, catalog, settings.get("mirror"), lock),
-        charts=_charts(found, catalog, settings.get("mirror"), lock),
+        derived=derived,
+        images=_images(found, derived, catalog, mirror, lock),
+        charts=_charts(found, catalog, mirror, lock),
         applying=applying,
     )
 
@@ -172,7 +173,7 @@ def _seeder(weights: WeightSource, rows: Rows, catalog: Catalog) -> ImageRow:
 
 
 def _images(
-    found: Composition, catalog: Catalog, mirror: str | None, lock: Mapping[str, str]
+    found: Composition, derived: Derived, catalog: Catalog, mirror: str | None, lock: Mapping[str, str]
 ) -> dict[str, ImageReference]:
     rows, speculation = found.rows, found.preset.serving.speculation
     used: dict[str, ImageRow] = {"engine": rows.engine_image}
@@ -184,7 +185,7 @@ def _images(
         used["router"] = rows.release.router_image
     if rows.transport and rows.transport.node_agent:
         used["node_agent"] = getattr(catalog.helper_images, rows.transport.node_agent)
-    if derive(found.preset, rows).raw_block_gib is not None:
+    if derived.raw_block_gib is not None:
         used["local_ssd"] = catalog.helper_images.weights_gcs  # any image with nsenter: the tools are the node's
     return {role: image_reference(row, mirror=mirror, lock=lock) for role, row in used.items()}
 

@@ -32,7 +32,7 @@ def sidecar(preset: Preset, rows: Rows, weights_bytes: int) -> Sidecar:
 
 def nodes_that_mount(preset: Preset) -> int:
     """Return on how many nodes engine pods may be; those of a pool that is drained still have theirs."""
-    return sum(pool.nodes for pool in preset.accelerator_pools.values() if pool.use != "standby")
+    return preset.nodes_of("serving", "draining")
 
 
 def load_gb_per_s(preset: Preset, rows: Rows) -> float:
@@ -43,7 +43,7 @@ def load_gb_per_s(preset: Preset, rows: Rows) -> float:
             return min(fastest, rows.weight_storage.gcs_fuse.load_gb_per_s)
         case HyperdiskMl(throughput_mib_per_s=throughput):
             # Of the nodes that load: those of a drained pool have, and its end must not change, and restart, a pod.
-            share = throughput / sum(pool.nodes for pool in preset.accelerator_pools.values() if pool.use == "serving")
+            share = throughput / preset.nodes_of("serving")
             return min(fastest, min(share, rows.weight_storage.hyperdisk_ml.mib_per_s_per_node) * MIB / GB)
         case _:
             return fastest

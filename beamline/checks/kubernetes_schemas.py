@@ -11,6 +11,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -119,4 +120,4 @@ def _unknown_kind(obj: RegisteredObject, api_version: str, minor: str) -> Proble
 
 
 def _at(problem: Problem, obj: RegisteredObject) -> Problem:
-    return Problem(**{**problem.to_json(), "where": obj.urn})  # type: ignore[arg-type]
+    return replace(problem, where=obj.urn)

@@ -122,7 +122,7 @@ def _in_short(spec: StackSpec) -> dict[str, Any]:
         "production": preset.production,
         "hardware": {
             "machine_type": rows.hardware.machine_type,
-            "nodes": sum(pool.plan.nodes for pool in spec.pools if pool.serves),
+            "nodes": preset.nodes_of("serving"),
             "gpu": rows.hardware.gpu.model,
             "gpus_per_node": rows.hardware.gpu.count,
         },

@@ -50,7 +50,7 @@ class Candidate:
     @property
     def spare_replicas(self) -> int:
         """How many replicas more the serving pools have room for; below zero they are too small."""
-        nodes = sum(pool.plan.nodes for pool in self.serving_pools)
+        nodes = self.preset.nodes_of("serving")
         return nodes * self.derived.replicas_per_node // self.derived.nodes_per_replica - self.derived.replicas
 
 

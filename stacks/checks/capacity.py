@@ -116,7 +116,7 @@ def context_fits(c: Candidate) -> Iterator[Problem]:
 def nodes(c: Candidate) -> Iterator[Problem]:
     """Replicas need nodes; nodes without replicas are paid for and idle."""
     pools = c.serving_pools
-    have, need = sum(pool.plan.nodes for pool in pools), c.derived.nodes_needed
+    have, need = c.preset.nodes_of("serving"), c.derived.nodes_needed
     derived, shape, gpus = c.derived, c.preset.serving.shape, c.rows.hardware.gpu.count
     if shape.tensor_parallel not in c.rows.model.engines[c.preset.serving.engine.kind].tensor_parallel:
         return  # said already; how many nodes a right size takes cannot be told
@@ -133,7 +133,7 @@ def nodes(c: Candidate) -> Iterator[Problem]:
             source=c.rows.hardware.gpu.source,
         )
     idle = have * gpus - derived.replicas * shape.tensor_parallel
-    if have >= need and idle > 0:
+    if have >= need and idle > 0 and not any(pool.drains for pool in c.pools):  # room to spare is what a drain wants
         yield Problem(
             rule="idle-gpus",
             path=f"serving.shape.{key}",

@@ -55,7 +55,7 @@ def _periodic_pool(pool: Pool) -> Problem:
 
 def opportunistic(c: Candidate) -> Iterator[Problem]:
     """A strategy that waits for idle nodes needs nodes that can be idle, and spared."""
-    spare = sum(pool.plan.nodes for pool in c.serving_pools) - c.derived.nodes_needed
+    spare = c.preset.nodes_of("serving") - c.derived.nodes_needed
     for pool in c.pools:
         kind = pool.plan.host_maintenance
         chosen = kind.opportunistic if isinstance(kind, Periodic) else None

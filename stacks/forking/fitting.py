@@ -201,8 +201,7 @@ def _cut(parent: Data, base: Seen, row: HardwareRow, size: Size, judge: Judge) -
     seen = judge.seen(data)
     if seen is None:
         return data, {}
-    serving = [pool for pool in base.preset.accelerator_pools.values() if pool.use == "serving"]
-    gpus = sum(pool.nodes for pool in serving) * base.rows.hardware.gpu.count
+    gpus = base.preset.nodes_of("serving") * base.rows.hardware.gpu.count
     nodes = _nodes(math.ceil(gpus / row.gpu.count), seen.derived, row, pairs=size.kind == _PREFILL_DECODE)
     replicas = max(1, nodes // seen.derived.nodes_per_replica * seen.derived.replicas_per_node)
     sized: Overlay = {

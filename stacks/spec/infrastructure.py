@@ -22,6 +22,7 @@ __all__ = [
     "NewCluster",
     "NewNetwork",
     "OnDemand",
+    "PoolUse",
     "Reservation",
     "Spot",
     "SystemPool",
@@ -135,10 +136,13 @@ class Reservation(Strict):
     kind: Literal["reservation"]
 
 
+PoolUse = Literal["serving", "standby", "draining"]
+
+
 class AcceleratorPool(Strict):
     """GPU nodes of one kind."""
 
-    use: Literal["serving", "standby", "draining"] = Field(
+    use: PoolUse = Field(
         default="serving",
         description="serving: engine pods may be placed on it. standby: its nodes are there, and no engine pod is "
         "placed on them; with the serving pools' machine type and local SSDs they are made ready, too. draining: "

@@ -16,6 +16,7 @@ from stacks.spec.infrastructure import (
     ExistingNetwork,
     NewCluster,
     NewNetwork,
+    PoolUse,
     SystemPool,
 )
 from stacks.spec.serving import Serving
@@ -63,3 +64,7 @@ class Preset(Strict):
     evidence: dict[FeatureName, Evidence] = Field(
         description="Per feature; a feature without a line counts as unverified."
     )
+
+    def nodes_of(self, *uses: PoolUse) -> int:
+        """Return the nodes of all accelerator pools with one of these uses."""
+        return sum(pool.nodes for pool in self.accelerator_pools.values() if pool.use in uses)

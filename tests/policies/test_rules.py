@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from beamline.engine.graph import Graph
+from beamline.engine.graph import Graph, Resource
 from beamline.engine.values import UNKNOWN, Secret
 from policies import RULES, rule_problems
 from stacks import to_text
@@ -71,20 +71,23 @@ def _node(changes: dict[str, Any]) -> Graph:
     return _pool({"nodeConfig": {**config, **changes}})
 
 
+def _cluster_with(**inputs: Any) -> Resource:
+    """The cluster of the sound stack's pool; nothing of the rules complains of it."""
+    (pool,) = (each for each in sound().resources if each.type == _POOL)
+    config: Any = pool.inputs["nodeConfig"]
+    own = {
+        "privateClusterConfig": {"enablePrivateNodes": True},
+        "enableShieldedNodes": True,
+        "nodeConfig": {k: v for k, v in config.items() if k not in ("machineType", "guestAccelerators")},
+    }
+    return resource("gcp:container/cluster:Cluster", "c", {**own, **inputs}, provider=GOOGLE)
+
+
 def _cluster(*, metal: bool) -> Graph:
     """A cluster with the switch off; with bare metal in it, that is how it has to be."""
     (pool,) = (each for each in sound().resources if each.type == _POOL)
     config: Any = pool.inputs["nodeConfig"]
-    cluster = resource(
-        "gcp:container/cluster:Cluster",
-        "c",
-        {
-            "privateClusterConfig": {"enablePrivateNodes": True},
-            "enableShieldedNodes": False,
-            "nodeConfig": {k: v for k, v in config.items() if k not in ("machineType", "guestAccelerators")},
-        },
-        provider=GOOGLE,
-    )
+    cluster = _cluster_with(enableShieldedNodes=False)
     metal_pool = resource(
         _POOL,
         "metal",
@@ -116,20 +119,7 @@ def _mounting(*, driver: bool) -> Graph:
     template = bodies["Deployment"]["spec"]["template"]
     template["metadata"]["annotations"] = {"gke-gcsfuse/volumes": "true"}
     template["spec"]["volumes"].append({"name": "weights", "csi": {"driver": "gcsfuse.csi.storage.gke.io"}})
-    (pool,) = (each for each in sound().resources if each.type == _POOL)
-    config: Any = pool.inputs["nodeConfig"]
-    cluster = resource(
-        "gcp:container/cluster:Cluster",
-        "c",
-        {
-            "privateClusterConfig": {"enablePrivateNodes": True},
-            "enableShieldedNodes": True,
-            "addonsConfig": {"gcsFuseCsiDriverConfig": {"enabled": driver}},
-            "nodeConfig": {k: v for k, v in config.items() if k not in ("machineType", "guestAccelerators")},
-        },
-        provider=GOOGLE,
-    )
-    return graph_of(bodies, cluster)
+    return graph_of(bodies, _cluster_with(addonsConfig={"gcsFuseCsiDriverConfig": {"enabled": driver}}))
 
 
 def _granting(kind: str, role: str) -> Graph:
