@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from stacks.resolve import StackSpec
 from stacks.rows import DynamoRelease, LlmdRelease
-from stacks.spec import DynamoRouter, LlmdRouter, SglangEngine, VllmEngine
+from stacks.spec import DynamoRouter, LlmdRouter, PrefixAndLoad, SglangEngine, VllmEngine
 
-__all__ = ["dynamo_release", "dynamo_router", "llmd_release", "llmd_router", "sglang_engine", "vllm_engine"]
+__all__ = [
+    "by_prefix",
+    "dynamo_release",
+    "dynamo_router",
+    "llmd_release",
+    "llmd_router",
+    "publishes_events",
+    "sglang_engine",
+    "vllm_engine",
+]
 
 
 def llmd_release(spec: StackSpec) -> LlmdRelease:
@@ -35,6 +44,17 @@ def dynamo_router(spec: StackSpec) -> DynamoRouter:
     if not isinstance(spec.preset.serving.router, DynamoRouter):
         raise TypeError(f"{spec.name} has no Dynamo but {spec.preset.serving.router.kind}")
     return spec.preset.serving.router
+
+
+def by_prefix(spec: StackSpec) -> bool:
+    """Whether the router looks at what replicas have cached."""
+    return isinstance(spec.preset.serving.routing.policy, PrefixAndLoad)
+
+
+def publishes_events(spec: StackSpec) -> bool:
+    """Whether engines tell the router what they cache and evict."""
+    policy = spec.preset.serving.routing.policy
+    return isinstance(policy, PrefixAndLoad) and policy.cache_view == "events"
 
 
 def vllm_engine(spec: StackSpec) -> VllmEngine:

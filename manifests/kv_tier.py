@@ -15,7 +15,6 @@ from manifests.node_volume import NodeVolume, volume_and_claim
 from manifests.objects import KubernetesObject
 from stacks.memory import GIB
 from stacks.resolve import StackSpec
-from stacks.spec import LocalSsdOffload
 
 __all__ = [
     "KV_TIER_PATH",
@@ -33,11 +32,11 @@ _FOLDER = "KV_TIER_FOLDER"
 
 def has_local_ssd_tier(spec: StackSpec) -> bool:
     """Whether KV blocks move to local SSD."""
-    return isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload)
+    return spec.preset.serving.kv_cache.offload.local_ssd_gib > 0
 
 
 def _folder(spec: StackSpec) -> dict[str, Any]:
-    per_node = spec.derived.replicas_per_node * spec.derived.offload_bytes_per_replica
+    per_node = spec.derived.replicas_per_node * spec.derived.ssd_tier_bytes_per_replica
     gib = -(-per_node // spec.derived.nodes_per_replica // GIB)
     return NodeVolume(path=kv_tier_folder(), access="ReadWriteMany", gib=gib).spec(spec)
 

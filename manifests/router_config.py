@@ -12,8 +12,9 @@ from typing import Any
 
 import yaml
 
-from manifests.chosen import llmd_release, llmd_router
+from manifests.chosen import llmd_release
 from stacks.resolve import StackSpec
+from stacks.spec import PrefixAndLoad
 
 __all__ = ["CONFIG_FILE", "router_config"]
 
@@ -45,7 +46,10 @@ def router_config(spec: StackSpec) -> str:
 
 def _scorer_weights(spec: StackSpec) -> dict[str, int]:
     """Weight by scorer; a weight of 0 leaves the scorer out."""
-    scorers = llmd_router(spec).scorers
+    policy = spec.preset.serving.routing.policy
+    if not isinstance(policy, PrefixAndLoad):
+        return {}
+    scorers = policy.scorers or llmd_release(spec).scorer_weights
     weights = {
         "prefix-cache-scorer": scorers.prefix_cache,
         "queue-scorer": scorers.queue,

@@ -11,12 +11,14 @@ from manifests.caches import CACHE_PATH
 from manifests.chosen import vllm_engine
 from manifests.kv_tier import KV_TIER_PATH
 from manifests.weight_sets import drafter_weights
+from stacks.parallelism import data_parallel
 from stacks.resolve import StackSpec
-from stacks.spec import HostDramOffload, LocalSsdOffload
+from stacks.spec import HostDramOffload, LocalSsdOffload, TieredOffload
 
 __all__ = ["vllm_environment", "vllm_settings"]
 
-"""Where the container sees the local SSD tier."""
+_SSD_THREADS = 16
+"""Readers and writers of the local SSD tier: vLLM's own default, as each chunk is a file."""
 
 
 def vllm_settings(spec: StackSpec) -> dict[str, Any]:
@@ -24,16 +26,20 @@ def vllm_settings(spec: StackSpec) -> dict[str, Any]:
     serving, engine = spec.preset.serving, vllm_engine(spec)
     return {
         "tensor-parallel-size": serving.shape.tensor_parallel,
+        "data-parallel-size": ranks if (ranks := data_parallel(serving)) > 1 else None,
         "enable-expert-parallel": serving.shape.expert_parallel,
         "max-model-len": serving.context_tokens,
         "max-num-seqs": engine.max_sequences,
         "max-num-batched-tokens": engine.batched_tokens,
+        "max-num-queued-reqs": engine.max_waiting_requests,
         "gpu-memory-utilization": engine.gpu_memory_utilization,
         "kv-cache-dtype": serving.kv_cache.dtype,
         "block-size": serving.kv_cache.block_size_tokens,
+        "prefix-cache-retention-interval": engine.window_checkpoint_tokens,
         "moe-backend": engine.moe_backend,
         "speculative-config": _speculation(spec),
         "kv-transfer-config": _offload(spec),
+        **engine.extra_arguments,
     }
 
 
@@ -44,6 +50,7 @@ def vllm_environment(spec: StackSpec) -> dict[str, str]:
         "VLLM_CONFIG_ROOT": f"{CACHE_PATH}/vllm-config",
         "VLLM_NO_USAGE_STATS": "1",
         "VLLM_ENGINE_READY_TIMEOUT_S": str(spec.derived.engine_startup_budget_s),
+        **vllm_engine(spec).extra_environment,
     }
 
 
@@ -59,18 +66,14 @@ def _speculation(spec: StackSpec) -> dict[str, Any] | None:
 
 
 def _offload(spec: StackSpec) -> dict[str, Any] | None:
-    """The KV tier below GPU memory. Both connectors keep the hybrid cache manager that mixed attention layers need."""
+    """The KV tiers below GPU memory. All connectors keep the hybrid cache manager that mixed attention layers need."""
     match spec.preset.serving.kv_cache.offload:
         case HostDramOffload():
+            return _connector("OffloadingConnector", _host_tier(spec))
+        case TieredOffload():
             return _connector(
                 "OffloadingConnector",
-                {
-                    "cpu_bytes_to_use": spec.derived.offload_bytes_per_replica,
-                    # In blocks, not tokens: a size in tokens requires one block size for all kinds of layers.
-                    "blocks_per_chunk": spec.rows.engine.offload.blocks_per_chunk,
-                    # An agent's next prompt contains the answer before it, so answers are worth keeping too.
-                    "offload_prompt_only": False,
-                },
+                {**_host_tier(spec), "spec_name": "TieringOffloadingSpec", "secondary_tiers": [_ssd_tier()]},
             )
         case LocalSsdOffload():
             return _connector(
@@ -79,11 +82,32 @@ def _offload(spec: StackSpec) -> dict[str, Any] | None:
                     "kv_offload_backend": "disk",
                     "disk_path": f"{KV_TIER_PATH}/blocks",
                     # Every rank has a file of this size (simple_kv_offload/worker.py).
-                    "disk_capacity_bytes": spec.derived.offload_bytes_per_rank,
+                    "disk_capacity_bytes": spec.derived.ssd_tier_bytes_per_rank,
                 },
             )
         case _:
             return None
+
+
+def _host_tier(spec: StackSpec) -> dict[str, Any]:
+    return {
+        # Of one data parallel engine, all its tensor parallel ranks together.
+        "cpu_bytes_to_use": spec.derived.host_tier_bytes_per_replica // data_parallel(spec.preset.serving),
+        # In blocks, not tokens: a size in tokens requires one block size for all kinds of layers.
+        "blocks_per_chunk": spec.rows.engine.offload.blocks_per_chunk,
+        # An agent's next prompt contains the answer before it, so answers are worth keeping too.
+        "offload_prompt_only": False,
+    }
+
+
+def _ssd_tier() -> dict[str, Any]:
+    """It has no size of its own: the evictor beside the engine bounds it."""
+    return {
+        "type": "fs",
+        "root_dir": f"{KV_TIER_PATH}/blocks",
+        "n_read_threads": _SSD_THREADS,
+        "n_write_threads": _SSD_THREADS,
+    }
 
 
 def _connector(name: str, extra: dict[str, Any]) -> dict[str, Any]:

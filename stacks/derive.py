@@ -23,11 +23,12 @@ from stacks.memory import (
     kv_pool_bytes_per_token,
     kv_window_bytes_per_sequence,
 )
+from stacks.parallelism import gpus_per_replica
 from stacks.pools import STARTUP_SAFETY, Pool, accelerator_pools
 from stacks.roles import roles
 from stacks.row_lookup import Rows
 from stacks.rows import DynamoRelease
-from stacks.spec import HostDramOffload, LocalSsd, LocalSsdOffload, PrefillDecode, Preset, SglangEngine
+from stacks.spec import LocalSsd, PrefillDecode, Preset, SglangEngine
 from stacks.versions import numbers
 from stacks.weight_storage import load_gb_per_s, sidecar
 
@@ -67,9 +68,10 @@ class Derived:
     """All derived values of one stack."""
 
     replicas: int = _value("replicas", "of all roles")
-    nodes_per_replica: int = _value("nodes", "tensor_parallel / GPUs per node, rounded up")
-    gpus_per_pod: int = _value("GPUs", "tensor_parallel / nodes_per_replica")
-    replicas_per_node: int = _value("replicas", "GPUs per node / tensor_parallel, at least 1")
+    gpus_per_replica: int = _value("GPUs", "vLLM: tensor_parallel x data_parallel; SGLang: tensor_parallel")
+    nodes_per_replica: int = _value("nodes", "gpus_per_replica / GPUs per node, rounded up")
+    gpus_per_pod: int = _value("GPUs", "gpus_per_replica / nodes_per_replica")
+    replicas_per_node: int = _value("replicas", "GPUs per node / gpus_per_replica, at least 1")
     nodes_needed: int = _value(
         "nodes", "of the serving pools: replicas x nodes_per_replica / replicas_per_node, rounded up"
     )
@@ -86,22 +88,25 @@ class Derived:
         "GiB", f"{FILE_SYSTEM_SHARE} x local SSD, for weights and KV tiers; null: local SSD is ephemeral storage"
     )
     weights_bytes: int = _value("bytes", "checkpoint + drafter")
-    weights_bytes_per_gpu: int = _value("bytes", "weights_bytes / tensor_parallel")
+    weights_bytes_per_gpu: int = _value("bytes", "weights_bytes / gpus_per_replica")
     kv_bytes_per_token: int = _value("bytes", "full layers x 2 x KV heads x head dim x element bytes")
     kv_window_bytes_per_sequence: int = _value(
         "bytes", "sliding layers x 2 x KV heads x head dim x element bytes x window"
     )
     kv_room_bytes_per_replica: int = _value(
-        "bytes", "(GPU memory x gpu_memory_utilization - weights_bytes_per_gpu - engine overhead) x tensor_parallel"
+        "bytes", "(GPU memory x gpu_memory_utilization - weights_bytes_per_gpu - engine overhead) x gpus_per_replica"
     )
     kv_tokens_per_replica: int = _value(
         "tokens",
         "vLLM: (kv_room_bytes_per_replica - max_sequences x kv_window_bytes_per_sequence) / kv_bytes_per_token; "
         "SGLang: kv_room_bytes_per_replica / (full + swa_full_tokens_ratio x sliding + drafter bytes of a token)",
     )
-    offload_bytes_per_replica: int = _value("bytes", "kv_cache.offload.gib_per_replica x 2^30")
-    offload_tokens_per_replica: int = _value("tokens", "offload_bytes_per_replica / kv_bytes_per_token")
-    offload_bytes_per_rank: int = _value("bytes", "offload_bytes_per_replica / tensor_parallel")
+    host_tier_bytes_per_replica: int = _value("bytes", "kv_cache.offload, GiB of host DRAM x 2^30")
+    host_tier_tokens_per_replica: int = _value("tokens", "host_tier_bytes_per_replica / kv_bytes_per_token")
+    host_tier_bytes_per_rank: int = _value("bytes", "host_tier_bytes_per_replica / gpus_per_replica")
+    ssd_tier_bytes_per_replica: int = _value("bytes", "kv_cache.offload, GiB of local SSD x 2^30")
+    ssd_tier_tokens_per_replica: int = _value("tokens", "ssd_tier_bytes_per_replica / kv_bytes_per_token")
+    ssd_tier_bytes_per_rank: int = _value("bytes", "ssd_tier_bytes_per_replica / gpus_per_replica")
     sidecar_cpu_millicores: int = _value("millicores", "catalog; what Cloud Storage FUSE adds to a pod, else 0")
     sidecar_memory_gib: int = _value("GiB", "catalog; what Cloud Storage FUSE adds to a pod, else 0")
     sidecar_ephemeral_gib: int = _value(
@@ -176,17 +181,6 @@ class Derived:
         return [{"name": f.name, "value": getattr(self, f.name), **f.metadata} for f in fields(self)]
 
 
-def _offload_bytes(preset: Preset) -> tuple[int, int]:
-    """Bytes of the host DRAM tier and of the local SSD tier of one replica; at most one of them exists."""
-    match preset.serving.kv_cache.offload:
-        case HostDramOffload(gib_per_replica=gib):
-            return gib * GIB, 0
-        case LocalSsdOffload(gib_per_replica=gib):
-            return 0, gib * GIB
-        case _:
-            return 0, 0
-
-
 @dataclass(frozen=True)
 class _Pod:
     """Host resources of one pod, GiB."""
@@ -199,8 +193,8 @@ class _Pod:
 def _pod(rows: Rows, gpus: int, *, dram: int, ssd: int, raw_block: bool) -> _Pod:
     """Size a pod of ``gpus`` GPUs whose tiers below GPU memory take ``dram`` and ``ssd`` bytes."""
     offload = rows.engine.offload
-    if ssd:
-        dram += offload.local_ssd_staging_gib_per_rank * gpus * GIB
+    if ssd and not dram:
+        dram = offload.local_ssd_staging_gib_per_rank * gpus * GIB
     mapped = dram if offload.host_tier_in_shm else 0
     return _Pod(
         shm=SHM_GIB_PER_GPU * gpus + math.ceil(mapped / SHM_FILL / GIB),
@@ -241,17 +235,18 @@ def derive(preset: Preset, rows: Rows) -> Derived:
     serving, hardware, engine = preset.serving, rows.hardware, rows.engine
     pools = accelerator_pools(preset, rows)
     serves = [pool for pool in pools if pool.serves]
-    tp = serving.shape.tensor_parallel
+    ranks = gpus_per_replica(serving)
     gpus = hardware.gpu.count
     replicas = sum(role.replicas for role in roles(serving))
-    spanned = math.ceil(tp / gpus)
-    pod_gpus = math.ceil(tp / spanned)
-    per_node = max(1, gpus // tp)
+    spanned = math.ceil(ranks / gpus)
+    pod_gpus = math.ceil(ranks / spanned)
+    per_node = max(1, gpus // ranks)
     weights = rows.checkpoint.weights_bytes + (rows.drafter.weights_bytes if rows.drafter else 0)
     per_token = kv_bytes_per_token(rows.model.architecture, serving.kv_cache.dtype)
     usable = hardware.gpu.memory_mib_per_gpu * MIB * serving.engine.gpu_memory_utilization
-    room = int((usable - weights / tp - engine.memory.overhead_gb_per_gpu * GB) * tp)
-    dram, ssd = _offload_bytes(preset)
+    room = int((usable - weights / ranks - engine.memory.overhead_gb_per_gpu * GB) * ranks)
+    tiers = serving.kv_cache.offload
+    dram, ssd = tiers.host_dram_gib * GIB, tiers.local_ssd_gib * GIB
     raw = serves[0].plan.local_ssd_mode == "raw_block"
     pod = _pod(rows, pod_gpus, dram=dram // spanned, ssd=ssd // spanned, raw_block=raw)
     decode = _pod(rows, pod_gpus, dram=0, ssd=0, raw_block=raw) if isinstance(serving.shape, PrefillDecode) else None
@@ -268,6 +263,7 @@ def derive(preset: Preset, rows: Rows) -> Derived:
     image = rows.engine_image
     return Derived(
         replicas=replicas,
+        gpus_per_replica=ranks,
         nodes_per_replica=spanned,
         gpus_per_pod=pod_gpus,
         replicas_per_node=per_node,
@@ -281,14 +277,17 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         else allocatable_ephemeral_gib(serves[0].local_ssd_count, hardware.local_ssd.size_gib),
         raw_block_gib=int(FILE_SYSTEM_SHARE * serves[0].local_ssd_gib_per_node) if raw else None,
         weights_bytes=weights,
-        weights_bytes_per_gpu=math.ceil(weights / tp),
+        weights_bytes_per_gpu=math.ceil(weights / ranks),
         kv_bytes_per_token=per_token,
         kv_window_bytes_per_sequence=kv_window_bytes_per_sequence(rows.model.architecture, serving.kv_cache.dtype),
         kv_room_bytes_per_replica=room,
         kv_tokens_per_replica=_kv_tokens(preset, rows, room),
-        offload_bytes_per_replica=dram + ssd,
-        offload_tokens_per_replica=(dram + ssd) // per_token,
-        offload_bytes_per_rank=(dram + ssd) // tp,
+        host_tier_bytes_per_replica=dram,
+        host_tier_tokens_per_replica=dram // per_token,
+        host_tier_bytes_per_rank=dram // ranks,
+        ssd_tier_bytes_per_replica=ssd,
+        ssd_tier_tokens_per_replica=ssd // per_token,
+        ssd_tier_bytes_per_rank=ssd // ranks,
         sidecar_cpu_millicores=added.cpu_millicores,
         sidecar_memory_gib=added.memory_gib,
         sidecar_ephemeral_gib=added.ephemeral_gib,

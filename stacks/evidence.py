@@ -10,8 +10,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from stacks.derive import Derived
+from stacks.parallelism import data_parallel
 from stacks.problems import Problem, touches
-from stacks.spec import Evidence, PrefillDecode, Preset
+from stacks.spec import Evidence, PrefillDecode, PrefixAndLoad, Preset, Routing
 
 __all__ = ["Feature", "Subject", "feature_names", "features", "unaccepted", "unused_acceptances"]
 
@@ -19,11 +20,16 @@ _CHOSEN_BY = {
     "engine": ("serving.engine.kind", "serving.engine.version"),
     "precision": ("model.checkpoint",),
     "weights": ("model.storage",),
-    "parallelism": ("serving.shape.tensor_parallel", "serving.shape.expert_parallel"),
+    "parallelism": (
+        "serving.shape.tensor_parallel",
+        "serving.shape.data_parallel",
+        "serving.shape.expert_parallel",
+    ),
     "router": ("serving.router.kind", "serving.router.release"),
     "gateway": ("serving.router.gateway",),
     "authentication": ("serving.router.gateway.authentication",),
     "security-policy": ("serving.router.gateway.security_policy",),
+    "routing": ("serving.routing",),
     "replicas": ("serving.shape",),
     "disaggregation": ("serving.shape.kind",),
     "transport": ("serving.transport",),
@@ -65,8 +71,22 @@ class Feature:
 
 def _parallelism(preset: Preset, derived: Derived) -> str:
     shape, nodes = preset.serving.shape, derived.nodes_per_replica
-    experts = "-ep" if shape.expert_parallel else ""
-    return f"tp{shape.tensor_parallel}{experts}{f'-nodes{nodes}' if nodes > 1 else ''}"
+    experts, ranks = "-ep" if shape.expert_parallel else "", data_parallel(preset.serving)
+    return (
+        f"tp{shape.tensor_parallel}{f'-dp{ranks}' if ranks > 1 else ''}{experts}{f'-nodes{nodes}' if nodes > 1 else ''}"
+    )
+
+
+def _routing(routing: Routing) -> list[str]:
+    """What the router does beyond taking turns."""
+    names = [f"prefix_{routing.policy.cache_view}"] if isinstance(routing.policy, PrefixAndLoad) else []
+    names += ["session_affinity"] if routing.session_affinity else []
+    names += [_ORDERS.get(routing.flow_control.order, routing.flow_control.order)] if routing.flow_control else []
+    return names
+
+
+_ORDERS = {"arrival": "flow_control"}
+"""Other orders are features by their own names."""
 
 
 def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]:
@@ -81,6 +101,7 @@ def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]
         f"precision:{precision}",
         f"parallelism:{_parallelism(preset, derived)}",
         f"router:{serving.router.kind}",
+        *(f"routing:{name}" for name in _routing(serving.routing)),
         f"gateway:{serving.router.gateway.gateway_class}",
     ]
     gateway = serving.router.gateway

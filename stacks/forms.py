@@ -29,6 +29,7 @@ __all__ = [
     "DriverVersion",
     "EnvironmentName",
     "FeatureName",
+    "FlagName",
     "Form",
     "GkeMinor",
     "GkeVersion",
@@ -328,6 +329,14 @@ Topology = Annotated[
 ]
 LabelKey = Annotated[str, Form(r"([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", "a label's key")]
 LabelValue = Annotated[str, Form(r"([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?", "a label's value")]
+FlagName = Annotated[
+    str,
+    Form(
+        r"[a-z][a-z0-9]*(-[a-z0-9]+)*",
+        "a flag by its name, such as max-num-seqs",
+        ((r"--.*", "leave the dashes in front out"), (r".*_.*", "write it with hyphens")),
+    ),
+]
 EnvironmentName = Annotated[str, Form(r"[A-Z_][A-Z0-9_]*", "the name of an environment variable, in capitals")]
 ApiVersion = Annotated[
     str,
@@ -344,7 +353,7 @@ FeatureName = Annotated[
     str,
     Form(
         r"(engine|precision|parallelism|router|gateway|replicas|kv-cache|kv-offload|speculation|provisioning"
-        r"|disaggregation|transport|local-ssd|image-cache|host-maintenance|authentication|security-policy|weights)"
+        r"|disaggregation|transport|local-ssd|image-cache|host-maintenance|authentication|security-policy|weights|routing)"
         r":[a-z0-9][a-z0-9_.+-]*",
         "a feature as plan names it, such as precision:fp8 or kv-offload:host_dram",
     ),

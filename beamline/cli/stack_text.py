@@ -22,6 +22,7 @@ from stacks.spec import (
     HuggingFace,
     HyperdiskMl,
     LocalSsd,
+    PrefixAndLoad,
     Preset,
 )
 from stacks.wording import some
@@ -54,6 +55,7 @@ def summary(spec: StackSpec) -> Table:
         *([("transport", _transport(spec))] if rows.transport else []),
         ("kv cache", _kv_cache(spec)),
         ("router", _router(spec)),
+        ("routing", _routing(spec)),
     ]
     return pairs(lines)
 
@@ -87,7 +89,7 @@ def _weights(preset: Preset) -> str:
 def _replicas(spec: StackSpec) -> str:
     """Return how many replicas of which size, by role where there are several, and how they lie on nodes."""
     derived, shape = spec.derived, spec.preset.serving.shape
-    size = some(shape.tensor_parallel, "GPU")
+    size = some(derived.gpus_per_replica, "GPU")
     several = len(spec.roles) > 1
     parts = [f"{f'{role.name} ' if several else ''}{role.replicas} x {size}" for role in spec.roles]
     parts += ["expert parallel"] if shape.expert_parallel else []
@@ -104,10 +106,9 @@ def _kv_cache(spec: StackSpec) -> str:
         cache.dtype if cache.dtype != "auto" else "as computed",
         f"{derived.kv_tokens_per_replica:,} tokens a replica",
     ]
-    if cache.offload.kind != "none":
-        tier = "host memory" if cache.offload.kind == "host_dram" else "local SSD"
-        whose = " of each prefill replica" if len(spec.roles) > 1 else ""
-        parts.append(f"{cache.offload.gib_per_replica:,} GiB more in {tier}{whose}")
+    tiers = {"host memory": cache.offload.host_dram_gib, "local SSD": cache.offload.local_ssd_gib}
+    whose = " of each prefill replica" if len(spec.roles) > 1 else ""
+    parts += [f"{gib:,} GiB more in {tier}{whose}" for tier, gib in tiers.items() if gib]
     return ", ".join(parts)
 
 
@@ -118,8 +119,27 @@ def _router(spec: StackSpec) -> str:
     router = spec.preset.serving.router
     parts = [f"{router.kind} {router.release}"]
     if isinstance(router, DynamoRouter):
-        parts += [f"mode {router.mode}", some(router.frontends, "frontend")]
+        parts.append(some(router.frontends, "frontend"))
     return ", ".join((*parts, router.gateway.gateway_class, _AUTHENTICATION[router.gateway.authentication.kind]))
+
+
+def _routing(spec: StackSpec) -> str:
+    """Return who takes a request, what is remembered of sessions, and where requests wait."""
+    routing = spec.preset.serving.routing
+    policy, affinity, flow = routing.policy, routing.session_affinity, routing.flow_control
+    parts = [
+        f"by cached prefix ({policy.cache_view}) and load" if isinstance(policy, PrefixAndLoad) else "in turn",
+        *([f"sessions {'stay' if affinity.strict else 'preferably stay'} on their replica"] if affinity else []),
+        *([f"{some(len(flow.bands), 'band')} ({', '.join(flow.bands)}), {_ORDERS[flow.order]}"] if flow else []),
+    ]
+    return ", ".join(parts)
+
+
+_ORDERS = {
+    "arrival": "first come, first served",
+    "turn_priority": "deeper sessions first",
+    "shortest_uncached": "least left to compute first",
+}
 
 
 def _transport(spec: StackSpec) -> str:

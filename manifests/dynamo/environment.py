@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.caches import cache_environment, home_environment
-from manifests.chosen import dynamo_release, dynamo_router
+from manifests.chosen import by_prefix, dynamo_release
 from manifests.fabric_claims import network_environment
 from manifests.kv_tier import KV_TIER_PATH, has_local_ssd_tier, kv_tier_environment
 from manifests.vllm_settings import vllm_environment
@@ -37,7 +37,7 @@ def graph_environment() -> Variables:
 def frontend_environment(spec: StackSpec) -> Variables:
     """Of a frontend; it has no GPU, and gets tokenizer and configuration from the workers."""
     values = {**home_environment(spec), "DYN_HTTP_GRACEFUL_SHUTDOWN_TIMEOUT_SECS": str(spec.derived.engine_drain_s)}
-    if dynamo_router(spec).mode == "kv":
+    if by_prefix(spec):
         # After this the router forgets a running request's load; its default is shorter than an agent's turn.
         values["DYN_ROUTER_ACTIVE_REQUEST_EXPIRY_SECS"] = str(spec.preset.serving.longest_request_s)
     return _written(values)
@@ -63,7 +63,7 @@ def _sglang(spec: StackSpec, role: Role) -> dict[str, str]:
     if role.tiered and has_local_ssd_tier(spec):
         values["SGLANG_HICACHE_FILE_BACKEND_STORAGE_DIR"] = tier_path(spec)
         # Each rank counts the files it wrote itself (srt/mem_cache/storage/file/lru_file_evictor.py).
-        values["SGLANG_HICACHE_FILE_BACKEND_MAX_SIZE"] = str(spec.derived.offload_bytes_per_rank)
+        values["SGLANG_HICACHE_FILE_BACKEND_MAX_SIZE"] = str(spec.derived.ssd_tier_bytes_per_rank)
     return values
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.caches import CACHE_PATH
-from manifests.chosen import dynamo_release, dynamo_router
+from manifests.chosen import by_prefix, dynamo_release, dynamo_router
 from manifests.dynamo.environment import frontend_environment
 from manifests.dynamo.names import FRONTEND, FRONTEND_PORT_NAME, MAIN, member_selector
 from manifests.dynamo.parsers import frontend_parsers
@@ -110,8 +110,8 @@ def _probe(path: str, *, period_s: int) -> dict[str, Any]:
 
 def _arguments(spec: StackSpec) -> list[str]:
     router = dynamo_router(spec)
-    routing: dict[str, Any] = {"router-mode": router.mode}
-    if router.mode == "kv":
+    routing: dict[str, Any] = {"router-mode": "kv" if by_prefix(spec) else "round-robin"}
+    if by_prefix(spec):
         routing["kv-cache-block-size"] = spec.preset.serving.kv_cache.block_size_tokens
         routing["router-replica-sync"] = router.frontends > 1
     return flags(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from manifests.chosen import dynamo_release, dynamo_router
+from manifests.chosen import dynamo_release, publishes_events
 from stacks.resolve import StackSpec
 
 __all__ = ["kv_events"]
@@ -12,6 +12,6 @@ __all__ = ["kv_events"]
 
 def kv_events(spec: StackSpec, **engines_own: Any) -> dict[str, Any] | None:
     """Value of the engine's ``--kv-events-config``, with keys only it knows; None where the router asks for none."""
-    if dynamo_router(spec).mode != "kv":
+    if not publishes_events(spec):
         return None
     return {**engines_own, "publisher": "zmq", "endpoint": f"tcp://*:{dynamo_release(spec).ports.kv_events}"}

@@ -16,11 +16,11 @@ from manifests.chosen import dynamo_release, sglang_engine
 from manifests.dynamo.kv_events import kv_events
 from manifests.dynamo.parsers import worker_arguments
 from manifests.flags import flags
+from manifests.kv_tier import has_local_ssd_tier
 from manifests.weight_sets import drafter_weights, model_weights
 from stacks.memory import GB, GIB
 from stacks.resolve import StackSpec
 from stacks.roles import Role
-from stacks.spec import LocalSsdOffload
 
 __all__ = ["sglang_arguments"]
 
@@ -91,10 +91,9 @@ def _tier(spec: StackSpec, role: Role) -> dict[str, Any]:
     """
     if not role.tiered:
         return {}
-    if isinstance(spec.preset.serving.kv_cache.offload, LocalSsdOffload):
-        staging_bytes = spec.rows.engine.offload.local_ssd_staging_gib_per_rank * GIB
-        return {**_hicache(staging_bytes), "hicache-storage-backend": "file"}
-    return _hicache(spec.derived.offload_bytes_per_rank)
+    staging_bytes = spec.rows.engine.offload.local_ssd_staging_gib_per_rank * GIB
+    host = _hicache(spec.derived.host_tier_bytes_per_rank or staging_bytes)
+    return {**host, "hicache-storage-backend": "file"} if has_local_ssd_tier(spec) else host
 
 
 def _hicache(size_bytes: int) -> dict[str, Any]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Literal
 
 from stacks.checks.candidate import Candidate
 from stacks.derive import Derived, derive
 from stacks.memory import GB, GIB, MIB
+from stacks.parallelism import data_parallel
 from stacks.problems import Problem
 from stacks.spec import LocalSsd, NoOffload, PrefillDecode
 from stacks.wording import some
@@ -31,21 +33,21 @@ def weights_fit(c: Candidate) -> Iterator[Problem]:
     """Weights and the engine's own memory must leave room for a KV cache."""
     if c.derived.kv_room_bytes_per_replica > 0:
         return
-    gpu, tp = c.rows.hardware.gpu, c.preset.serving.shape.tensor_parallel
+    gpu, ranks = c.rows.hardware.gpu, c.derived.gpus_per_replica
     gpu_gb = gpu.memory_mib_per_gpu * MIB / GB
     usable = gpu_gb * c.preset.serving.engine.gpu_memory_utilization
     room = (usable - c.rows.engine.memory.overhead_gb_per_gpu) * GB
-    fitting = [name for name, row in c.rows.model.checkpoints.items() if row.weights_bytes / tp < room]
+    fitting = [name for name, row in c.rows.model.checkpoints.items() if row.weights_bytes / ranks < room]
     sizes = c.rows.model.engines[c.preset.serving.engine.kind].tensor_parallel
     enough = next((f"tensor_parallel {size} or more" for size in sizes if c.derived.weights_bytes / size < room), "")
     yield Problem(
         rule="weights-do-not-fit",
         path="model.checkpoint",
         value=c.preset.model.checkpoint,
-        why=f"{c.derived.weights_bytes_per_gpu / GB:.1f} GB of weights per GPU (tensor_parallel {tp}) and "
+        why=f"{c.derived.weights_bytes_per_gpu / GB:.1f} GB of weights per GPU ({some(ranks, 'GPU')} a replica) and "
         f"{c.rows.engine.memory.overhead_gb_per_gpu:g} GB for the engine do not fit in {usable:.1f} GB "
         f"({gpu_gb:.1f} GB x gpu_memory_utilization)",
-        allowed=", ".join(fitting) or "none at this tensor_parallel",
+        allowed=", ".join(fitting) or "none on so many GPUs",
         remedy=" or ".join(filter(None, ("choose a smaller checkpoint", enough, "GPUs with more memory"))),
         source=f"{c.rows.checkpoint.source}; {gpu.source}",
     )
@@ -100,14 +102,16 @@ def context_fits(c: Candidate) -> Iterator[Problem]:
             remedy="lower it",
             source=c.rows.model.architecture.source,
         )
-    if c.derived.kv_room_bytes_per_replica > 0 and c.derived.kv_tokens_per_replica < serving.context_tokens:
+    apart = data_parallel(serving) if serving.engine.kind == "vllm" else 1
+    tokens = c.derived.kv_tokens_per_replica // apart
+    if c.derived.kv_room_bytes_per_replica > 0 and tokens < serving.context_tokens:
         yield Problem(
             rule="context-does-not-fit",
             path="serving.context_tokens",
             value=serving.context_tokens,
-            why=f"a replica's GPU memory holds {c.derived.kv_tokens_per_replica} tokens of KV cache "
-            f"({c.derived.kv_bytes_per_token} bytes each); one request of full length would not fit",
-            allowed=f"up to {c.derived.kv_tokens_per_replica}",
+            why=f"the GPU memory of {'a replica' if apart == 1 else 'a data parallel rank'} holds {tokens} tokens of "
+            f"KV cache ({c.derived.kv_bytes_per_token} bytes each); one request of full length would not fit",
+            allowed=f"up to {tokens}",
             remedy="lower context_tokens or max_sequences, or raise tensor_parallel",
             source=f"{_engine(c)} checks the context length against its KV blocks at start",
         )
@@ -126,20 +130,20 @@ def nodes(c: Candidate) -> Iterator[Problem]:
             rule="too-few-nodes",
             path=f"{pools[0].path}.nodes",
             value=pools[0].plan.nodes,
-            why=f"{derived.replicas} x {some(shape.tensor_parallel, 'GPU')} take {need} {c.rows.hardware.machine_type} "
-            f"of {some(gpus, 'GPU')} each{_elsewhere(c, have)}; pods would stay Pending",
+            why=f"{derived.replicas} x {some(derived.gpus_per_replica, 'GPU')} take {need} "
+            f"{c.rows.hardware.machine_type} of {some(gpus, 'GPU')} each{_elsewhere(c, have)}; pods would stay Pending",
             allowed=f">= {need - have + pools[0].plan.nodes}",
             remedy="add nodes or lower replicas",
             source=c.rows.hardware.gpu.source,
         )
-    idle = have * gpus - derived.replicas * shape.tensor_parallel
+    idle = have * gpus - derived.replicas * derived.gpus_per_replica
     if have >= need and idle > 0 and not any(pool.drains for pool in c.pools):  # room to spare is what a drain wants
         yield Problem(
             rule="idle-gpus",
             path=f"serving.shape.{key}",
             value=getattr(shape, key),
             why=f"{idle} of {some(have * gpus, 'GPU')}: paid for, and serving nothing",
-            allowed="replicas x tensor_parallel equal to the GPUs of the pool",
+            allowed="replicas x gpus_per_replica equal to the GPUs of the pool",
             remedy="add replicas or use fewer or smaller nodes",
             source="derived",
             severity="warning",
@@ -174,12 +178,11 @@ def host_memory(c: Candidate) -> Iterator[Problem]:
     available = c.derived.allocatable_memory_gib - NODE_RESERVE_GIB - pages_gib
     if needed <= available:
         return
-    offload = c.preset.serving.kv_cache.offload
-    tier = offload.gib_per_replica if offload.kind == "host_dram" else None
-    tiered = tier is not None and per_node * _largest_pod_gib(_without_tier(c)) <= available
+    tier = c.preset.serving.kv_cache.offload.host_dram_gib
+    tiered = tier > 0 and per_node * _largest_pod_gib(_without_tier(c)) <= available
     yield Problem(
         rule="host-memory",
-        path="serving.kv_cache.offload.gib_per_replica" if tiered else f"{c.serving_pools[0].path}.machine_type",
+        path=_tier_path(c, "host_dram") if tiered else f"{c.serving_pools[0].path}.machine_type",
         value=tier if tiered else c.rows.hardware.machine_type,
         why=f"a node's engine pods need {per_node} x {largest} GiB of memory, "
         f"{c.rows.hardware.machine_type} leaves {available} GiB for them"
@@ -194,11 +197,11 @@ def host_memory(c: Candidate) -> Iterator[Problem]:
 def host_tier_size(c: Candidate) -> Iterator[Problem]:
     """A host tier is pinned memory, and pinning a lot of it has failed on some hosts."""
     offload, proven = c.preset.serving.kv_cache.offload, c.rows.engine.offload.proven_host_tier_gib
-    if offload.kind == "host_dram" and offload.gib_per_replica > proven:
+    if offload.host_dram_gib > proven:
         yield Problem(
             rule="host-tier-unproven",
-            path="serving.kv_cache.offload.gib_per_replica",
-            value=offload.gib_per_replica,
+            path=_tier_path(c, "host_dram"),
+            value=offload.host_dram_gib,
             why=f"{proven} GiB is the largest host tier of a replica that a public run reports; pinning more has "
             "failed on some hosts, at the engine's start or in silence",
             allowed=f"any size that fits; up to {proven} is proven",
@@ -211,14 +214,20 @@ def host_tier_size(c: Candidate) -> Iterator[Problem]:
 def tier_adds(c: Candidate) -> Iterator[Problem]:
     """What GPU memory holds is written to the tier below too: a smaller tier holds only what the GPU still has."""
     offload, room = c.preset.serving.kv_cache.offload, c.derived.kv_room_bytes_per_replica
-    if offload.kind != "none" and 0 < offload.gib_per_replica * GIB < room:
+    lowest: Literal["host_dram", "local_ssd"] = "local_ssd" if offload.local_ssd_gib else "host_dram"
+    size, above, what = (
+        (offload.local_ssd_gib, max(room // GIB, offload.host_dram_gib), "GPU or host memory")
+        if lowest == "local_ssd"
+        else (offload.host_dram_gib, room // GIB, "GPU memory")
+    )
+    if 0 < size <= above and room > 0:
         yield Problem(
             rule="tier-below-gpu-cache",
-            path="serving.kv_cache.offload.gib_per_replica",
-            value=offload.gib_per_replica,
-            why=f"the GPU memory of a replica holds {room // GIB} GiB of KV cache, and all it computes is copied to "
-            "the tier; a smaller one would hold little that the GPU has not",
-            allowed=f"more than {room // GIB}, or no tier",
+            path=_tier_path(c, lowest),
+            value=size,
+            why=f"the {what} of a replica holds {above} GiB of KV cache, and all it computes is copied to "
+            "the tier; a smaller one would hold little that is not above it",
+            allowed=f"more than {above}, or no tier",
             remedy="make it larger, on local SSD if need be, or leave the tier out",
             source=f"{c.rows.engine.kind} {c.rows.engine.version}: blocks are offloaded when they are computed",
             severity="warning",
@@ -234,17 +243,15 @@ def local_ssd(c: Candidate) -> Iterator[Problem]:
     if raw is not None:
         yield from _boot_disk(c, per_node)
         pods, available, without = "KV tiers", raw, 0
-        each = -(-c.derived.offload_bytes_per_replica // c.derived.nodes_per_replica // GIB) if _on_ssd(c) else 0
+        each = -(-c.derived.ssd_tier_bytes_per_replica // c.derived.nodes_per_replica // GIB)
     needed = weights_gib + per_node * each
     if needed <= available:
         return
     tiered = _on_ssd(c) and weights_gib + per_node * without <= available
     yield Problem(
         rule="local-ssd-capacity",
-        path="serving.kv_cache.offload.gib_per_replica" if tiered else f"{c.serving_pools[0].path}.machine_type",
-        value=getattr(c.preset.serving.kv_cache.offload, "gib_per_replica", None)
-        if tiered
-        else c.rows.hardware.machine_type,
+        path=_tier_path(c, "local_ssd") if tiered else f"{c.serving_pools[0].path}.machine_type",
+        value=c.preset.serving.kv_cache.offload.local_ssd_gib if tiered else c.rows.hardware.machine_type,
         why=f"weights ({weights_gib} GiB) and a node's {pods} ({per_node} x {each} GiB) "
         f"need {needed} GiB, the node's local SSD has {available} GiB for them; a full disk "
         + ("stops the server" if raw is not None else "evicts the server"),
@@ -260,7 +267,13 @@ def _ephemeral_gib(derived: Derived) -> int:
 
 
 def _on_ssd(c: Candidate) -> bool:
-    return c.preset.serving.kv_cache.offload.kind == "local_ssd"
+    return c.preset.serving.kv_cache.offload.local_ssd_gib > 0
+
+
+def _tier_path(c: Candidate, tier: Literal["host_dram", "local_ssd"]) -> str:
+    """The key that sizes a tier."""
+    key = f"{tier}_gib_per_replica" if c.preset.serving.kv_cache.offload.kind == "tiered" else "gib_per_replica"
+    return f"serving.kv_cache.offload.{key}"
 
 
 def _boot_disk(c: Candidate, per_node: int) -> Iterator[Problem]:

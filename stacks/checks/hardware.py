@@ -9,7 +9,7 @@ from stacks.checks.reservations import reservation_form
 from stacks.pools import Pool
 from stacks.problems import Problem
 from stacks.rows import GkeSupport, HardwareRow, LlmdRelease
-from stacks.spec import FlexStart, LocalSsd, LocalSsdOffload
+from stacks.spec import FlexStart, LocalSsd
 from stacks.versions import minor, numbers, older
 from stacks.wording import some
 
@@ -56,7 +56,7 @@ def ssd_mode(c: Candidate) -> Iterator[Problem]:
 def raw_block_use(c: Candidate) -> Iterator[Problem]:
     """Disks that nothing is put on would still be formatted, by the one privileged DaemonSet of a stack."""
     preset = c.preset
-    if isinstance(preset.model.storage, LocalSsd) or isinstance(preset.serving.kv_cache.offload, LocalSsdOffload):
+    if isinstance(preset.model.storage, LocalSsd) or preset.serving.kv_cache.offload.local_ssd_gib:
         return
     for pool in c.serving_pools:
         if pool.plan.local_ssd_mode == "raw_block":

@@ -8,7 +8,7 @@ from stacks.checks.candidate import Candidate
 from stacks.problems import Problem
 from stacks.rows import DynamoRelease, ImageRow, LlmdRelease
 from stacks.rows.base import Arch
-from stacks.spec import ExistingCluster, LlmdRouter, NoAuthentication
+from stacks.spec import ExistingCluster, NoAuthentication, PrefixAndLoad
 
 __all__ = ["CHECKS"]
 
@@ -75,18 +75,16 @@ def authentication(c: Candidate) -> Iterator[Problem]:
 
 def scorers(c: Candidate) -> Iterator[Problem]:
     """A router without scorers sends requests anywhere."""
-    router = c.preset.serving.router
-    if not isinstance(router, LlmdRouter):
-        return
-    weights = router.scorers
-    if not any((weights.prefix_cache, weights.queue, weights.kv_cache_utilization)):
+    policy = c.preset.serving.routing.policy
+    weights = policy.scorers if isinstance(policy, PrefixAndLoad) else None
+    if weights and not any((weights.prefix_cache, weights.queue, weights.kv_cache_utilization)):
         yield Problem(
             rule="no-scorer",
-            path="serving.router.scorers",
+            path="serving.routing.policy.scorers",
             value=0,
             why="every scorer has weight 0, so the router would choose replicas at random",
             allowed="at least one weight above 0",
-            remedy="give a scorer a weight; llm-d's guides use prefix_cache 3, queue 2, kv_cache_utilization 2",
+            remedy="leave scorers out, or give one a weight; llm-d's guides use 3, 2 and 2",
             source="llm-d-router v0.10.0, scheduling profiles",
         )
 

@@ -11,7 +11,7 @@ from stacks.catalog_files import Catalog
 from stacks.derive import Derived
 from stacks.memory import GIB
 from stacks.row_lookup import Rows
-from stacks.spec import Preset, VllmEngine
+from stacks.spec import Preset, TieredOffload, VllmEngine
 from stacks.versions import minor, numbers
 
 __all__ = ["CONTEXT", "Axis", "Overlay", "Seen", "axes", "on_hardware"]
@@ -125,6 +125,9 @@ def _offload(seen: Seen) -> Iterator[Overlay]:
     own = seen.preset.serving.kv_cache.offload
     if own.kind == "none":
         return
+    if isinstance(own, TieredOffload):
+        yield from _smaller_tiers(own)
+        return
     room_gib = seen.derived.kv_room_bytes_per_replica / GIB
     above = (math.floor(room_gib / _TIER_STEP_GIB) + 1) * _TIER_STEP_GIB
     for kind in dict.fromkeys([own.kind, *seen.rows.engine.offload.tiers]):
@@ -134,6 +137,20 @@ def _offload(seen: Seen) -> Iterator[Overlay]:
     while smaller:
         yield _tier(own.kind, smaller)
         smaller //= 2
+    yield {"serving": {"kv_cache": {"offload": {"kind": "none"}}}}
+
+
+def _smaller_tiers(own: TieredOffload) -> Iterator[Overlay]:
+    """Less of both; local SSD alone; none."""
+    share = 2
+    while own.host_dram_gib // share:
+        sizes = {
+            "host_dram_gib_per_replica": own.host_dram_gib // share,
+            "local_ssd_gib_per_replica": max(1, own.local_ssd_gib // share),
+        }
+        yield {"serving": {"kv_cache": {"offload": {"kind": own.kind, **sizes}}}}
+        share *= 2
+    yield _tier("local_ssd", own.local_ssd_gib)
     yield {"serving": {"kv_cache": {"offload": {"kind": "none"}}}}
 
 

@@ -94,6 +94,14 @@ class PrefixMatching(Sourced):
     default_max_tokens: Positive = Field(description="Longest prefix it compares unless told otherwise.")
 
 
+class ScorerWeights(Sourced):
+    """Weights of the endpoint picker's scorers, where a preset names none."""
+
+    prefix_cache: NotNegative
+    queue: NotNegative
+    kv_cache_utilization: NotNegative
+
+
 class LlmdRelease(Sourced):
     """One release of the llm-d router: which images and API versions go together."""
 
@@ -112,6 +120,7 @@ class LlmdRelease(Sourced):
     ports: RouterPorts
     sizing: RouterSizing
     prefix_matching: PrefixMatching
+    scorer_weights: ScorerWeights
 
 
 class DynamoPorts(Sourced):

@@ -12,6 +12,8 @@ from pydantic import Field
 from stacks.forms import (
     CertificateName,
     DnsLabel,
+    EnvironmentName,
+    FlagName,
     Namespace,
     OauthClientId,
     ResourceName,
@@ -19,6 +21,7 @@ from stacks.forms import (
     Version,
 )
 from stacks.rows import Strict
+from stacks.spec.routing import Routing
 from stacks.spec.weights import WeightSource
 
 __all__ = [
@@ -36,6 +39,7 @@ __all__ = [
     "Serving",
     "SglangEngine",
     "Speculation",
+    "TieredOffload",
     "Transport",
     "VllmEngine",
 ]
@@ -43,7 +47,13 @@ __all__ = [
 Count = Annotated[int, Field(gt=0, le=10_000)]
 Tokens = Annotated[int, Field(gt=0, le=100_000_000)]
 TierGib = Annotated[int, Field(gt=0, le=1_000_000)]
-Weight = Annotated[int, Field(ge=0, le=1000)]
+ExtraArguments = Annotated[
+    dict[FlagName, str | int | float | bool],
+    Field(description="Flags of the engine that the kit has no key for, without dashes; false leaves a switch out."),
+]
+ExtraEnvironment = Annotated[
+    dict[EnvironmentName, str], Field(description="Variables of the engine that the kit has no key for.")
+]
 
 
 class IdentityAwareProxy(Strict):
@@ -77,21 +87,16 @@ class Gateway(Strict):
     )
 
 
-class Scorers(Strict):
-    """Weights of the router's scorers; 0 leaves one out."""
-
-    prefix_cache: Weight
-    queue: Weight
-    kv_cache_utilization: Weight
-
-
 class LlmdRouter(Strict):
     """The llm-d router: endpoint picker behind a GKE Gateway."""
 
     kind: Literal["llm-d"]
     release: Version = Field(description="A row of stacks/catalog/llmd_releases.")
     gateway: Gateway
-    scorers: Scorers
+    replicas: Annotated[int, Field(gt=0, le=100)] = Field(
+        default=1,
+        description="Of the endpoint picker; what it remembers (sessions, queues, prefixes) is each one's own.",
+    )
 
 
 class DynamoRouter(Strict):
@@ -100,26 +105,40 @@ class DynamoRouter(Strict):
     kind: Literal["dynamo"]
     release: Version = Field(description="A row of stacks/catalog/dynamo_releases.")
     gateway: Gateway
-    mode: Literal["kv", "round-robin"] = Field(description="kv: to the worker with most of the prompt cached.")
     frontends: Annotated[int, Field(gt=0, le=100)] = Field(description="Replicas of the frontend.")
 
 
-class VllmEngine(Strict):
+class EngineSettings(Strict):
+    """What every engine can be told."""
+
+    version: Version = Field(description="A row of stacks/catalog/engines.")
+    max_waiting_requests: Count | None = Field(
+        default=None,
+        description="Requests that may wait in one replica; more are refused at once. Null: as many as come.",
+    )
+    extra_arguments: ExtraArguments = Field(default_factory=dict)
+    extra_environment: ExtraEnvironment = Field(default_factory=dict)
+
+
+class VllmEngine(EngineSettings):
     """vLLM workers."""
 
     kind: Literal["vllm"]
-    version: Version = Field(description="A row of stacks/catalog/engines.")
     max_sequences: Count
     batched_tokens: Tokens
     gpu_memory_utilization: Annotated[float, Field(gt=0, lt=1)]
     moe_backend: Text | None = Field(default=None, description="Null: the engine's choice.")
+    window_checkpoint_tokens: Tokens | None = Field(
+        default=None,
+        description="Sliding windows are kept for prefix hits every so many tokens only, vLLM: "
+        "prefix-cache-retention-interval. Null: the engine's choice.",
+    )
 
 
-class SglangEngine(Strict):
+class SglangEngine(EngineSettings):
     """SGLang workers."""
 
     kind: Literal["sglang"]
-    version: Version = Field(description="A row of stacks/catalog/engines.")
     max_sequences: Count = Field(description="SGLang: max-running-requests.")
     batched_tokens: Tokens = Field(description="SGLang: chunked-prefill-size and max-prefill-tokens.")
     gpu_memory_utilization: Annotated[float, Field(gt=0, lt=1)] = Field(description="SGLang: mem-fraction-static.")
@@ -134,6 +153,11 @@ class Aggregated(Strict):
     kind: Literal["aggregated"]
     replicas: Count
     tensor_parallel: Count
+    data_parallel: Count = Field(
+        default=1,
+        description="Attention ranks that share a replica's experts and no KV cache. vLLM: a replica has "
+        "tensor_parallel x data_parallel GPUs; SGLang: it has tensor_parallel, and attention is split over them.",
+    )
     expert_parallel: bool
 
 
@@ -145,6 +169,11 @@ class PrefillDecode(Strict):
     decode_replicas: Count
     tensor_parallel: Count
     expert_parallel: bool
+    from_uncached_tokens: Annotated[int, Field(ge=0, le=100_000_000)] | None = Field(
+        default=None,
+        description="A prompt with fewer tokens left to compute stays on its decode replica; null: every prompt goes "
+        "through a prefill replica.",
+    )
 
 
 class Transport(Strict):
@@ -160,24 +189,66 @@ class Transport(Strict):
     )
 
 
-class NoOffload(Strict):
+class _Tiers(Strict):
+    """Where KV blocks move from GPU memory."""
+
+    @property
+    def host_dram_gib(self) -> int:
+        """Of one replica; 0: no such tier."""
+        return 0
+
+    @property
+    def local_ssd_gib(self) -> int:
+        """Of one replica; 0: no such tier."""
+        return 0
+
+
+class NoOffload(_Tiers):
     """KV cache in GPU memory only."""
 
     kind: Literal["none"]
 
 
-class HostDramOffload(Strict):
+class HostDramOffload(_Tiers):
     """KV blocks evicted from GPU memory move to host DRAM."""
 
     kind: Literal["host_dram"]
     gib_per_replica: TierGib
 
+    @property
+    def host_dram_gib(self) -> int:
+        """Of one replica."""
+        return self.gib_per_replica
 
-class LocalSsdOffload(Strict):
+
+class LocalSsdOffload(_Tiers):
     """KV blocks evicted from GPU memory move to local SSD, bounded by capacity."""
 
     kind: Literal["local_ssd"]
     gib_per_replica: TierGib
+
+    @property
+    def local_ssd_gib(self) -> int:
+        """Of one replica."""
+        return self.gib_per_replica
+
+
+class TieredOffload(_Tiers):
+    """KV blocks move to host DRAM, and from there to local SSD."""
+
+    kind: Literal["tiered"]
+    host_dram_gib_per_replica: TierGib
+    local_ssd_gib_per_replica: TierGib
+
+    @property
+    def host_dram_gib(self) -> int:
+        """Of one replica."""
+        return self.host_dram_gib_per_replica
+
+    @property
+    def local_ssd_gib(self) -> int:
+        """Of one replica."""
+        return self.local_ssd_gib_per_replica
 
 
 class KvCache(Strict):
@@ -185,7 +256,7 @@ class KvCache(Strict):
 
     dtype: Literal["auto", "fp8"]
     block_size_tokens: Literal[16, 32, 64, 128]
-    offload: Annotated[NoOffload | HostDramOffload | LocalSsdOffload, Field(discriminator="kind")]
+    offload: Annotated[NoOffload | HostDramOffload | LocalSsdOffload | TieredOffload, Field(discriminator="kind")]
 
 
 class Speculation(Strict):
@@ -202,6 +273,7 @@ class Serving(Strict):
     namespace: Namespace = Field(description="The engine's namespace; seeding runs in <namespace>-weights.")
     existing_namespace: bool = Field(default=False, description="Whether the engine's namespace is there already.")
     router: Annotated[LlmdRouter | DynamoRouter, Field(discriminator="kind")]
+    routing: Routing
     engine: Annotated[VllmEngine | SglangEngine, Field(discriminator="kind")]
     shape: Annotated[Aggregated | PrefillDecode, Field(discriminator="kind")]
     transport: Transport | None = Field(default=None, description="Null: pods of different nodes share nothing.")

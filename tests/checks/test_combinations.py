@@ -118,7 +118,8 @@ AXES: Mapping[str, tuple[str, ...]] = {
     **{axis: tuple(values) for axis, values in OPTIONS.items()},
 }
 ACCEPTED = [
-    *("engine:vllm", "router:llm-d", "replicas:many", "provisioning:spot", "speculation:dflash2", "kv-cache:fp8"),
+    *("engine:vllm", "router:llm-d", "routing:prefix_approximate", "replicas:many"),
+    *("provisioning:spot", "speculation:dflash2", "kv-cache:fp8"),
     *("precision:bf16", "precision:fp8", "precision:nvfp4", "kv-offload:host_dram", "kv-offload:local_ssd"),
     *("gateway:gke-l7-rilb", "gateway:gke-l7-regional-external-managed"),
     *("authentication:iap", "security-policy:cloud-armor"),

@@ -43,6 +43,7 @@ CONFIG = config_of(
         "parallelism:tp4",
         "replicas:many",
         "router:llm-d",
+        "routing:prefix_approximate",
         "gateway:gke-l7-rilb",
         "kv-cache:fp8",
         "provisioning:spot",

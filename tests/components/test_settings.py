@@ -61,6 +61,7 @@ def test_networks_that_no_pod_uses_are_not_made() -> None:
         "precision:bf16",
         "parallelism:tp1",
         "router:llm-d",
+        "routing:prefix_approximate",
         "gateway:gke-l7-rilb",
         "replicas:many",
     ]

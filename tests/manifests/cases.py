@@ -155,7 +155,7 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     ),
     "queue-only": (
         "small-l4",
-        {"serving": {"router": {"scorers": {"prefix_cache": 0, "queue": 1, "kv_cache_utilization": 0}}}},
+        {"serving": {"routing": {"policy": {"scorers": {"prefix_cache": 0, "queue": 1, "kv_cache_utilization": 0}}}}},
         [],
     ),
     "accepted": ("g4-llmd-multi", {"serving": {"wait": "accepted"}}, []),

@@ -45,6 +45,7 @@ UNVERIFIED = [
     "precision:bf16",
     "parallelism:tp1",
     "router:llm-d",
+    "routing:prefix_approximate",
     "gateway:gke-l7-rilb",
 ]
 """Of the small stack on other machines than its own."""

@@ -69,7 +69,7 @@ def test_a_host_tier_counts_in_shared_memory_and_twice_in_the_pod(stack: Stack) 
         for offload in ({"kind": "none"}, {"kind": "host_dram", "gib_per_replica": 90})
     )
     assert (some.shm_gib - none.shm_gib, some.pod_memory_gib - none.pod_memory_gib) == (100, 180)
-    assert some.offload_tokens_per_replica == 90 * 2**30 // some.kv_bytes_per_token
+    assert some.host_tier_tokens_per_replica == 90 * 2**30 // some.kv_bytes_per_token
     assert some.kv_room_bytes_per_replica == none.kv_room_bytes_per_replica
 
 
@@ -135,7 +135,7 @@ def test_a_tier_of_a_replica_is_split_over_its_nodes(stack: Stack) -> None:
     with_tier = stack(preset="a4x-max-dynamo-bf16", accept_unverified=accepted, overrides=tier).derived
     without = stack(preset="a4x-max-dynamo-bf16").derived
     assert with_tier.pod_memory_gib - without.pod_memory_gib == 120  # 100 GiB a pod and a fifth for pinning
-    assert with_tier.offload_bytes_per_rank * 8 == with_tier.offload_bytes_per_replica == 200 * 2**30
+    assert with_tier.host_tier_bytes_per_rank * 8 == with_tier.host_tier_bytes_per_replica == 200 * 2**30
 
 
 _HOST_TIER: dict[str, Any] = {

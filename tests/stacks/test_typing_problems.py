@@ -283,7 +283,6 @@ CASES: dict[str, tuple[dict[str, Any], list[Said]]] = {
                     "kind": "dynamo",
                     "release": "1.7.0",
                     "gateway": {"gateway_class": "gke-l7-rilb", "authentication": {"kind": "none", "reason": "a test"}},
-                    "mode": "kv",
                     "frontend": 1,
                 },
                 "transport": {"name": "tcp", "compute_domain_node": 8},
@@ -302,7 +301,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Said]]] = {
                 "unknown-key",
                 "serving.router.frontend",
                 "there is no key 'frontend' here, so it would do nothing; did you mean 'frontends'?",
-                "frontends, gateway, kind, mode, release",
+                "frontends, gateway, kind, release",
                 "rename it to 'frontends'",
             ),
             (

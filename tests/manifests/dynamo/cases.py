@@ -54,7 +54,7 @@ DYNAMO_CASES: dict[str, Case] = {
         ["kv-offload:host_dram"],
     ),
     "dynamo-plain-kv": ("a4x-max-dynamo", {"serving": {"kv_cache": {"dtype": "auto"}}}, []),
-    "dynamo-round-robin": ("a4x-max-dynamo", {"serving": {"router": {"mode": "round-robin"}}}, []),
+    "dynamo-round-robin": ("a4x-max-dynamo", {"serving": {"routing": {"policy": {"kind": "round_robin"}}}}, []),
     "dynamo-one-frontend": ("a4x-max-dynamo", {"serving": {"router": {"frontends": 1}}}, []),
     "dynamo-drafter": ("a4x-max-dynamo", _DRAFTER, ["speculation:dflash2"]),
     "dynamo-rdma": ("a4x-max-dynamo", {"serving": {"transport": {"name": "nvlink+rdma"}}}, ["transport:nvlink+rdma"]),
@@ -66,7 +66,7 @@ DYNAMO_CASES: dict[str, Case] = {
         ["kv-offload:local_ssd"],
     ),
     "dynamo-vllm-drafter": ("g4-dynamo", _DRAFTER, ["speculation:dflash2"]),
-    "dynamo-vllm-round-robin": ("g4-dynamo", {"serving": {"router": {"mode": "round-robin"}}}, []),
+    "dynamo-vllm-round-robin": ("g4-dynamo", {"serving": {"routing": {"policy": {"kind": "round_robin"}}}}, []),
     "dynamo-accepted": ("a4x-max-dynamo", {"serving": {"wait": "accepted"}}, []),
     "dynamo-unmonitored": ("a4x-max-dynamo", {"monitoring": {"kind": "none"}}, []),
 }

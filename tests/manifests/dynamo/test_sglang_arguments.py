@@ -117,7 +117,7 @@ def test_over_two_nodes_the_size_is_the_replicas_and_the_operator_adds_the_rest(
 def test_the_host_tier_is_decimal_gigabytes_of_one_rank_and_never_more_than_asked() -> None:
     """Taken for GiB, four ranks would pin 7 % more than the pod's memory was sized for."""
     (size,) = (a for a in arguments("dynamo-host-dram", "prefill") if a.startswith("--hicache-size="))
-    asked = spec_of("dynamo-host-dram").derived.offload_bytes_per_replica
+    asked = spec_of("dynamo-host-dram").derived.host_tier_bytes_per_replica
     assert asked - 4 * GB < 4 * int(size.partition("=")[2]) * GB <= asked
 
 
