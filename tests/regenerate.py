@@ -18,6 +18,7 @@ WRITERS = (
     "tests.stacks.forking.forks",
     "tests.manifests.regenerate",
     "tests.components.goldens",
+    "tests.ladder.golden",
     "tests.cli.golden",
 )
 """Modules whose ``python -m`` rewrites their own files, in an order that needs no second round."""

@@ -25,6 +25,7 @@ ARROWS: dict[str, set[str]] = {
     "beamline.registry": {"stacks"},
     "beamline.preflight": {"stacks", "beamline.engine.graph", "beamline.engine.values", "beamline.registry"},
     "beamline.takedown": {"stacks", "guard", "beamline.recovery"},
+    "beamline.comparison": {"stacks", "beamline.engine.graph", "beamline.engine.values"},
     "beamline.checks": {"stacks", "components", "policies", "beamline.engine", "beamline.crds"},
     "beamline.recovery": {"stacks"},
     "beamline.sandbox": {"stacks", "beamline.toolchain", "beamline.crds", "beamline.recovery"},

@@ -14,6 +14,8 @@ import typer
 from beamline.cli.against import Compared, allowing, compare, read_deployment
 from beamline.cli.changes import parse_change
 from beamline.cli.changes_text import changes_json, changes_table
+from beamline.cli.completion import complete_stack_or_preset
+from beamline.cli.diff import show_difference
 from beamline.cli.endings import end_with
 from beamline.cli.output import heading, said, show, show_json, working
 from beamline.cli.parameters import AllowReplaceOption, JsonOption, StackArgument
@@ -50,17 +52,32 @@ AgainstOption = Annotated[
         readable=True,
     ),
 ]
+DiffOption = Annotated[
+    str | None,
+    typer.Option(
+        "--diff",
+        metavar="OTHER",
+        help="Another stack or preset: show what STACK means, derives and creates otherwise, as in plan --diff OTHER "
+        "STACK. --set changes STACK alone. Ends with 0 whether or not they differ.",
+        autocompletion=complete_stack_or_preset,
+    ),
+]
 
 
 def plan(
     stack: StackArgument,
     changes: SetOption = None,
+    diff: DiffOption = None,
     against: AgainstOption = None,
     allow_replace: AllowReplaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a stack would create."""
     assigned = [parse_change(text) for text in changes or []]
+    if diff is not None and (against or allow_replace):
+        raise typer.BadParameter("--diff compares two plans, --against a plan with a state: ask one of them at a time")
+    if diff is not None:
+        show_difference(diff, stack, assigned, as_json=as_json)
     if allow_replace and against is None:
         raise typer.BadParameter("--allow-replace needs --against STATE.json: without a state nothing is replaced")
     try:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from beamline.cli.changes import Change, apply
 from beamline.cli.selection import Selection
 from stacks import ProblemsFound, StackSpec, ordered, resolve
+from stacks.catalog_files import load_catalog
+from stacks.derive import derive
+from stacks.evidence import feature_names
+from stacks.merging import merge
+from stacks.preset_files import compose
 from stacks.problems import Problem
+from stacks.row_lookup import look_up
 from stacks.settings import NAMESPACE, STACKS_DIR, pulumi_config
+from stacks.spec import Preset
 from stacks.state_secrets import state_secrets_problems
 from stacks.yaml_files import read_yaml
 
@@ -17,7 +26,9 @@ if TYPE_CHECKING:
     from beamline.engine.graph import Graph
     from beamline.engine.monitor import Recall
 
-__all__ = ["CHECKOUT", "Plan", "plan_stack", "resolved"]
+__all__ = ["CHECKOUT", "Plan", "accepting", "plan_stack", "resolved"]
+
+_NEEDS_ACCEPTANCE = "unverified-feature"
 
 CHECKOUT = STACKS_DIR.parent
 """The folder of the Pulumi program."""
@@ -39,6 +50,33 @@ def resolved(selection: Selection) -> StackSpec:
         return resolve(selection.name, pulumi_config(selection.config), where=selection.where, applying=False)
     except ProblemsFound as found:
         raise ProblemsFound(selection.blamed(found.problems)) from found
+
+
+def accepting(selection: Selection) -> Selection:
+    """Return a preset's stack with all accepted that it has no evidence for: what is shown, and not applied.
+
+    A stack in which anything else is wrong is returned as it is.
+    """
+    try:
+        resolved(selection)
+    except ProblemsFound as found:
+        if {p.rule for p in found.problems if p.severity == "error"} != {_NEEDS_ACCEPTANCE}:
+            return selection
+        spec = resolved(_accepting(selection, _feature_names(selection)))
+        return _accepting(selection, [f.name for f in spec.features if f.status == "unverified"])
+    return selection
+
+
+def _accepting(selection: Selection, names: Sequence[str]) -> Selection:
+    return replace(selection, config=apply(Change("accept_unverified", list(names)), selection.config))
+
+
+def _feature_names(selection: Selection) -> list[str]:
+    data, origins = compose(selection.preset or "", key="preset", where=selection.where)
+    overrides = selection.config.get(f"{NAMESPACE}:overrides", {})
+    preset = Preset.model_validate(merge(data, overrides, origins, selection.where))
+    rows = look_up(preset, load_catalog(), [])
+    return feature_names(preset, rows.checkpoint.precision, derive(preset, rows)) if rows else []
 
 
 def plan_stack(selection: Selection, *, recall: Recall | None = None) -> Plan:

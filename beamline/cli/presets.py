@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 from rich.console import RenderableType
 
-from beamline.cli.changes import Change
 from beamline.cli.completion import complete_preset
 from beamline.cli.endings import end_with, problems_as_result
 from beamline.cli.output import heading, said, show, show_json, table
 from beamline.cli.parameters import JsonOption
-from beamline.cli.planning import resolved
+from beamline.cli.planning import accepting, resolved
 from beamline.cli.selection import select_preset
 from beamline.cli.stack_text import derived_table, evidence_json, evidence_table, summary
 from stacks import Problem, ProblemsFound, StackSpec, to_text
-from stacks.catalog_files import load_catalog
-from stacks.derive import derive
-from stacks.evidence import feature_names
-from stacks.preset_files import compose, preset_names
-from stacks.row_lookup import look_up
-from stacks.spec import Preset
+from stacks.preset_files import preset_names
 
 __all__ = ["presets"]
-
-_NEEDS_ACCEPTANCE = "unverified-feature"
 
 
 @dataclass(frozen=True)
@@ -102,16 +94,7 @@ def _offer(name: str) -> _Offer:
 
 def _as_offered(name: str) -> StackSpec:
     """Return a preset's stack as if all that has to be accepted were: it is shown here, not planned."""
-    try:
-        return resolved(select_preset(name))
-    except ProblemsFound as found:
-        if {p.rule for p in found.problems if p.severity == "error"} != {_NEEDS_ACCEPTANCE}:
-            raise
-    preset = Preset.model_validate(compose(name, key="preset", where="")[0])
-    rows = look_up(preset, load_catalog(), [])
-    names = feature_names(preset, rows.checkpoint.precision, derive(preset, rows)) if rows else []
-    spec = resolved(select_preset(name, [Change("accept_unverified", names)]))
-    return replace(spec, problems=())
+    return resolved(accepting(select_preset(name)))
 
 
 def _in_short(spec: StackSpec) -> dict[str, Any]:

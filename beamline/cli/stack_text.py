@@ -27,7 +27,7 @@ from stacks.spec import (
 )
 from stacks.wording import some
 
-__all__ = ["counted", "derived_table", "evidence_json", "evidence_table", "summary"]
+__all__ = ["amount", "counted", "derived_table", "evidence_json", "evidence_table", "summary"]
 
 
 def counted(problems: Sequence[Problem]) -> str:
@@ -220,13 +220,14 @@ def evidence_table(spec: StackSpec) -> RenderableType:
 def derived_table(spec: StackSpec) -> RenderableType:
     """Return every derived number with unit and formula."""
     rows = [
-        (str(line["name"]), _amount(line["value"], str(line["unit"])), str(line["unit"]), str(line["formula"]))
+        (str(line["name"]), amount(line["value"], str(line["unit"])), str(line["unit"]), str(line["formula"]))
         for line in spec.derived.explained()
     ]
     return table(("number", "value", "unit", "formula"), rows, right=("value",))
 
 
-def _amount(value: object, unit: str) -> str:
+def amount(value: object, unit: str) -> str:
+    """Write a derived number; bytes with their GiB."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return str(value) if value is not None else "unknown" if unit == "USD/h" else "none"
     text = str(value) if unit == "port" else f"{value:,}"

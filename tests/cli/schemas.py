@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
-    "CHECK", "DOWN", "FORK", "LOCK", "LOGS", "PLAN", "PREFLIGHT", "PRESET", "PRESETS", "PROBLEMS", "RECOVER", "RENDER",
-    "SHELL", "STATUS", "UP",
+    "CHECK", "DIFF", "DOWN", "FORK", "LOCK", "LOGS", "PLAN", "PREFLIGHT", "PRESET", "PRESETS", "PROBLEMS", "RECOVER",
+    "RENDER", "SHELL", "STATUS", "UP",
 ]  # fmt: skip
 
 TEXT = {"type": "string"}
@@ -76,6 +76,32 @@ PLAN = _object(
     resources=_list(_RESOURCE),
     derived=_DERIVED,
     evidence=_EVIDENCE,
+)
+_DIFFERENCE = _object(path=TEXT, change={"enum": ["added", "removed", "changed", "replaced"]}, old={}, new={})
+_SIDE = _object(stack=TEXT, preset=_or_null("string"), problems=_PROBLEMS)
+DIFF = _object(
+    old=_SIDE,
+    new=_SIDE,
+    compared={"type": "boolean"},
+    settings=_list(_DIFFERENCE),
+    preset=_list(_DIFFERENCE),
+    evidence=_list(
+        _object(
+            feature=TEXT, old={"anyOf": [_STANDING, {"type": "null"}]}, new={"anyOf": [_STANDING, {"type": "null"}]}
+        )
+    ),
+    derived=_list(_object(name=TEXT, unit=TEXT, old={}, new={})),
+    resources=_list(
+        _object(
+            type=TEXT,
+            kind=TEXT,
+            name=TEXT,
+            old_name=TEXT,
+            change={"enum": ["added", "removed", "changed", "replaced"]},
+            differences=_list(_DIFFERENCE),
+        )
+    ),
+    same=COUNT,
 )
 _FINDING = _object(
     check=TEXT,

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from stacks.problems import Problem, to_text
 from tests.cli.command import run
 from tests.cli.golden import MISTAKES
-from tests.cli.schemas import CHECK, PLAN, PRESET, PRESETS, PROBLEMS, RENDER
+from tests.cli.schemas import CHECK, DIFF, PLAN, PRESET, PRESETS, PROBLEMS, RENDER
 
 CASES: dict[str, tuple[list[str], dict[str, Any], int]] = {
     "presets": (["presets"], PRESETS, 0),
@@ -22,6 +22,9 @@ CASES: dict[str, tuple[list[str], dict[str, Any], int]] = {
     "a plan of metal": (["plan", "a4x-max"], PLAN, 0),
     "a plan with mistakes": (["plan", MISTAKES], PLAN, 1),
     "a plan of nothing": (["plan", "g4-lmd"], PLAN, 1),
+    "a difference": (["plan", "--diff", "g4-llmd", "g4-llmd-multi"], DIFF, 0),
+    "a difference of metal": (["plan", "--diff", "a4x-max-dynamo", "a4x-max-dynamo-bf16"], DIFF, 0),
+    "a difference from nothing": (["plan", "--diff", "g4-lmd", "g4"], DIFF, 1),
     "a check": (["check"], CHECK, 0),
     "a check with mistakes": (["check", "g4", MISTAKES, "g4-lmd"], CHECK, 1),
     "a render of nothing": (["render", "g4-lmd", "--out", "/nowhere"], PROBLEMS, 1),
