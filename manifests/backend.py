@@ -8,7 +8,7 @@ from typing import Any
 
 from manifests.chosen import dynamo_release
 from manifests.dynamo import FRONTEND, frontend_reference
-from manifests.inference_pool import pool_reference
+from manifests.llmd.inference_pool import pool_reference
 from stacks.resolve import StackSpec
 
 __all__ = ["Backend", "backend"]

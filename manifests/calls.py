@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from manifests.chosen import dynamo_release, llmd_release
+from manifests.chosen import dynamo_release, llmd_release, publishes_events
 from manifests.dynamo.names import FRONTEND, member_selector
 from manifests.engine_pod import every_pod
 from manifests.local_ssd import is_raw_block
@@ -118,9 +118,14 @@ def _llmd(spec: StackSpec) -> Iterator[Call]:
     yield Call(router, KUBERNETES_API, _HTTPS, "watches pods and pool", "llm-d-router v0.10.0, pkg/epp/server")
     yield _resolves(router)
     yield Call(
-        router, engine, _tcp(engine_port), "load and cache of each engine, from its metrics",
-        "llm-d-router v0.10.0, metrics data source: the pool's target port",
+        router, engine, _tcp(engine_port), "load and cache of each engine, from its metrics; prompts to be tokenized",
+        "llm-d-router v0.10.0, metrics data source: the pool's target port; token-producer",
     )  # fmt: skip
+    if publishes_events(spec):
+        yield Call(
+            router, engine, _tcp(llmd_release(spec).kv_events.port), "what each engine stores and drops",
+            "llm-d-router v0.10.0, precise-prefix-cache-producer: one subscriber a replica",
+        )  # fmt: skip
     yield from _from_load_balancer(spec, engine, engine_port)
     yield from _scraped(spec, engine, engine_port)
     ranks = engine

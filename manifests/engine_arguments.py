@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from manifests.chosen import publishes_events
 from manifests.flags import flags
+from manifests.llmd.kv_events import kv_events_config
 from manifests.vllm_settings import vllm_settings
 from manifests.weight_sets import model_weights
 from stacks.resolve import StackSpec
@@ -29,6 +31,9 @@ def _settings(spec: StackSpec) -> dict[str, Any]:
         "port": spec.derived.engine_port,
         **vllm_settings(spec),
         **model.engines[spec.rows.engine.kind].arguments,
+        "kv-events-config": kv_events_config(spec, routed_port=spec.derived.engine_port),
+        # Without it /render, of which the router has prompts tokenized, answers 403.
+        "enable-scale-out": publishes_events(spec),
         "shutdown-timeout": spec.derived.engine_drain_s,
         # The router reads /metrics twenty times a second and the probes ask too: their lines would bury all others.
         "disable-access-log-for-endpoints": f"/health,/v1/models,{spec.rows.engine.metrics_path}",

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.caches import cache_environment
+from manifests.chosen import publishes_events
 from manifests.fabric_claims import network_environment
 from manifests.kv_tier import has_local_ssd_tier, kv_tier_environment
+from manifests.llmd.kv_events import ADDRESS_VARIABLE
 from manifests.vllm_settings import vllm_environment
 from stacks.resolve import StackSpec
 
@@ -32,6 +34,8 @@ def engine_environment(spec: StackSpec) -> list[dict[str, Any]]:
         # The leader hands this address to the ranks of other nodes; with several networks vLLM would have to guess it.
         address = {"fieldRef": {"fieldPath": "status.podIP"}}
         written.append({"name": "VLLM_HOST_IP", "valueFrom": address})
+    if publishes_events(spec):
+        written.append({"name": ADDRESS_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}})
     if has_local_ssd_tier(spec):
         written += kv_tier_environment(spec)
     return written

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from manifests.dynamo import FRONTEND, FRONTEND_PORT_NAME, SYSTEM_PORT_NAME, member_selector
 from manifests.engine_pod import PORT_NAME
+from manifests.llmd.router import METRICS_PORT_NAME
 from manifests.naming import ENGINE, ROUTER, metadata, selector
 from manifests.objects import KubernetesObject
-from manifests.router import METRICS_PORT_NAME
 from stacks.resolve import StackSpec
 from stacks.spec import ManagedPrometheus
 

@@ -11,7 +11,7 @@ from manifests.dynamo import dynamo_objects
 from manifests.fabric import fabric
 from manifests.gateway import gateway, route
 from manifests.kv_tier import kv_tier_objects
-from manifests.llmd import llmd_objects
+from manifests.llmd.objects import llmd_objects
 from manifests.local_ssd import local_ssd
 from manifests.monitoring import monitoring
 from manifests.namespaces import namespaces

@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.caches import CACHE_PATH
-from manifests.chosen import vllm_engine
+from manifests.chosen import publishes_events, vllm_engine
 from manifests.kv_tier import KV_TIER_PATH
 from manifests.weight_sets import drafter_weights
 from stacks.parallelism import data_parallel
 from stacks.resolve import StackSpec
+from stacks.rows import LlmdRelease
 from stacks.spec import HostDramOffload, LocalSsdOffload, TieredOffload
 
 __all__ = ["vllm_environment", "vllm_settings"]
@@ -97,7 +98,13 @@ def _host_tier(spec: StackSpec) -> dict[str, Any]:
         "blocks_per_chunk": spec.rows.engine.offload.blocks_per_chunk,
         # An agent's next prompt contains the answer before it, so answers are worth keeping too.
         "offload_prompt_only": False,
+        **({"self_describing_kv_events": True} if _picker_listens(spec) else {}),
     }
+
+
+def _picker_listens(spec: StackSpec) -> bool:
+    """llm-d's picker learns what the tier holds from events that say which tokens a block has."""
+    return publishes_events(spec) and isinstance(spec.rows.release, LlmdRelease)
 
 
 def _ssd_tier() -> dict[str, Any]:

@@ -23,11 +23,11 @@ from stacks.memory import (
     kv_pool_bytes_per_token,
     kv_window_bytes_per_sequence,
 )
-from stacks.parallelism import gpus_per_replica
+from stacks.parallelism import data_parallel, gpus_per_replica
 from stacks.pools import STARTUP_SAFETY, Pool, accelerator_pools
 from stacks.roles import roles
 from stacks.row_lookup import Rows
-from stacks.rows import DynamoRelease
+from stacks.rows import DynamoRelease, LlmdRelease
 from stacks.spec import LocalSsd, PrefillDecode, Preset, SglangEngine
 from stacks.versions import numbers
 from stacks.weight_storage import load_gb_per_s, sidecar
@@ -55,6 +55,11 @@ CACHE_GIB_PER_REPLICA = 20
 """torch.compile, Triton and FlashInfer caches of one replica, on ephemeral storage."""
 FILE_SYSTEM_SHARE = 0.95
 """Of a local SSD what its file system has room for: ext4's own tables take less than 2 %, the rest is margin."""
+LOOKAHEAD = 0.04
+"""Places beyond the running sequences: the next request is at the engine when one ends (llm-d guides, flow control
+tuning: 133 for 128)."""
+QUEUE_SHARE = 0.25
+"""Of the router's memory: a waiting request is there as text and as what was read from it (llm-d guides: 4 of 16)."""
 SHM_FILL = 0.9
 """Share of /dev/shm the offload tier may take: vLLM maps its host tier there and checks free space at start."""
 
@@ -154,6 +159,12 @@ class Derived:
         "replicas x (termination_grace_s + workload_budget_s): without spare GPUs they are replaced one after another",
     )
     router_memory_limit_gib: int = _value("GiB", "twice the router's request, at most what a system node leaves it")
+    places_per_replica: int | None = _value(
+        "requests", f"max_sequences x data_parallel x {1 + LOOKAHEAD:g}; null: no flow control of llm-d's"
+    )
+    queue_bytes: int | None = _value(
+        "bytes", f"router_memory_limit_gib x {QUEUE_SHARE:g}, for requests that wait; null: no flow control of llm-d's"
+    )
     router_budget_s: int = _value("s", f"{STARTUP_SAFETY} x image pull (the engine's, a larger image)")
     release_budget_s: int = _value("s", f"{STARTUP_SAFETY} x {OPERATOR_START_S}: an operator's image pull and start")
     router_rollout_budget_s: int = _value("s", "termination_grace_s + router_budget_s")
@@ -230,6 +241,11 @@ def _usd(pools: Iterable[Pool], of_node: Callable[[Pool], float | None]) -> floa
     return round(sum(known), 4) if len(known) == len(prices) else None
 
 
+def _places(preset: Preset) -> int:
+    running = preset.serving.engine.max_sequences * data_parallel(preset.serving)
+    return max(running + 1, round(running * (1 + LOOKAHEAD)))
+
+
 def derive(preset: Preset, rows: Rows) -> Derived:
     """Compute everything that follows from ``preset``; pure, and total: a stack that cannot fit still gets numbers."""
     serving, hardware, engine = preset.serving, rows.hardware, rows.engine
@@ -261,6 +277,10 @@ def derive(preset: Preset, rows: Rows) -> Derived:
     grace_s = DRAIN_PAUSE_S + serving.longest_request_s + MARGIN_S
     gateway_s = serving.longest_request_s + MARGIN_S
     image = rows.engine_image
+    router_gib = min(
+        2 * rows.release.sizing.memory_gib, allocatable_memory_gib(rows.system.machine) - SYSTEM_RESERVE_GIB
+    )
+    queues = isinstance(rows.release, LlmdRelease) and serving.routing.flow_control is not None
     return Derived(
         replicas=replicas,
         gpus_per_replica=ranks,
@@ -310,9 +330,9 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         engine_startup_budget_s=startup_s,
         workload_budget_s=workload_s,
         rollout_budget_s=replicas * (grace_s + workload_s),
-        router_memory_limit_gib=min(
-            2 * rows.release.sizing.memory_gib, allocatable_memory_gib(rows.system.machine) - SYSTEM_RESERVE_GIB
-        ),
+        router_memory_limit_gib=router_gib,
+        places_per_replica=_places(preset) if queues else None,
+        queue_bytes=int(router_gib * QUEUE_SHARE * GIB) if queues else None,
         router_budget_s=STARTUP_SAFETY * engine.startup.image_pull_s,
         release_budget_s=STARTUP_SAFETY * OPERATOR_START_S,
         router_rollout_budget_s=grace_s + STARTUP_SAFETY * engine.startup.image_pull_s,

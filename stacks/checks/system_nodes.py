@@ -24,24 +24,22 @@ def router_fits(c: Candidate) -> Iterator[Problem]:
     """Routers must fit the system nodes beside what GKE and the operators run there."""
     machine, sizing, nodes = c.rows.system.machine, c.rows.release.sizing, c.preset.system_pool.nodes
     router = c.preset.serving.router
-    wanted = router.frontends if isinstance(router, DynamoRouter) else 1
+    key, wanted = ("frontends", router.frontends) if isinstance(router, DynamoRouter) else ("replicas", router.replicas)
     by_cpu = (allocatable_cpu_millicores(machine) // 1000 - _SYSTEM_CORES) // sizing.cpu
     by_memory = (allocatable_memory_gib(machine) - SYSTEM_RESERVE_GIB) // sizing.memory_gib
     room = max(0, min(by_cpu, by_memory)) * nodes
     if room < wanted:
         yield Problem(
             rule="router-does-not-fit",
-            path="serving.router.frontends"
-            if isinstance(router, DynamoRouter) and room
-            else "system_pool.machine_type",
-            value=wanted if isinstance(router, DynamoRouter) and room else c.preset.system_pool.machine_type,
+            path=f"serving.router.{key}" if wanted > 1 and room else "system_pool.machine_type",
+            value=wanted if wanted > 1 and room else c.preset.system_pool.machine_type,
             why=f"each router pod asks for {some(sizing.cpu, 'core')} and {sizing.memory_gib} GiB; "
             f"{nodes} x {c.preset.system_pool.machine_type}, {_SYSTEM_CORES} cores and {SYSTEM_RESERVE_GIB} GiB of "
             f"each kept for GKE and the operators, have room for {room} of the {wanted}",
             allowed=f"up to {room} of them"
             if room
             else f"a larger machine type than {c.preset.system_pool.machine_type}",
-            remedy="use more or larger system nodes, or fewer frontends" if wanted > 1 else "use larger system nodes",
+            remedy=f"use more or larger system nodes, or fewer {key}" if wanted > 1 else "use larger system nodes",
             source=sizing.source,
         )
 

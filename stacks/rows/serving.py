@@ -100,6 +100,34 @@ class ScorerWeights(Sourced):
     prefix_cache: NotNegative
     queue: NotNegative
     kv_cache_utilization: NotNegative
+    session_affinity: Positive = Field(description="Of the replica that took a session's last request, if not strict.")
+    lower_tier_share: Annotated[float, Field(gt=0, le=1)] = Field(
+        description="What a block in a tier below GPU memory counts, of one in GPU memory."
+    )
+
+
+class PickerPlugins(Sourced):
+    """What this release of the endpoint picker knows; its configuration is refused as a whole for a word too many."""
+
+    experimental: list[Text] = Field(description="Types that start only with --allow-experimental-plugins.")
+    fairness_strategies: list[Literal["las", "turn-priority"]] = Field(description="Of program-aware-fairness.")
+    wait_per_band: bool = Field(description="Whether a band of flow control can have a longest wait of its own.")
+
+
+class KvEventSettings(Sourced):
+    """How engines publish what they cache, and the picker listens."""
+
+    port: Positive
+    hybrid_models: bool = Field(description="Whether sliding windows are kept out of its index.")
+
+
+class RoutingSidecar(Sourced):
+    """The proxy before a decode engine: it has the prompt computed elsewhere first."""
+
+    image: ImageRow
+    engine_port: Positive = Field(description="Where the engine listens; the proxy has the engine's usual port.")
+    connector: Text = Field(description="Its word for NIXL.")
+    tls_flag: Text = Field(description="Flag that has it serve TLS, which is on by default.")
 
 
 class LlmdRelease(Sourced):
@@ -121,6 +149,9 @@ class LlmdRelease(Sourced):
     sizing: RouterSizing
     prefix_matching: PrefixMatching
     scorer_weights: ScorerWeights
+    plugins: PickerPlugins
+    kv_events: KvEventSettings
+    routing_sidecar: RoutingSidecar
 
 
 class DynamoPorts(Sourced):

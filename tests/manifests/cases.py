@@ -72,6 +72,63 @@ _STORAGES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 }
 """Weights elsewhere than on local SSD, which no preset has."""
 
+_SESSIONS = {"strict": False, "forget_after_s": 3600}
+_EVENTS = {"kind": "prefix_and_load", "cache_view": "events"}
+_TWO_BANDS = {"agents": {"priority": 1, "longest_wait_s": 600}, "rest": {"priority": 0, "longest_wait_s": 600}}
+
+
+def _routing(**says: Any) -> dict[str, Any]:
+    return {"serving": {"routing": says}}
+
+
+ROUTING: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "in-turn": ("g4-llmd-multi", _routing(policy={"kind": "round_robin"}), []),
+    "sessions": ("g4-llmd-multi", _routing(session_affinity=_SESSIONS), ["routing:session_affinity"]),
+    "strict-sessions": (
+        "g4-llmd-multi",
+        _routing(session_affinity={**_SESSIONS, "strict": True}),
+        ["routing:session_affinity"],
+    ),
+    "bands": (
+        "g4-llmd-multi",
+        _routing(flow_control={"order": "arrival", "bands": _TWO_BANDS}),
+        ["routing:flow_control"],
+    ),
+    "turns": (
+        "g4-llmd-multi",
+        {
+            "serving": {
+                "router": {"release": "0.10.0"},
+                "routing": {
+                    "session_affinity": _SESSIONS,
+                    "flow_control": {
+                        "order": "turn_priority",
+                        "turns_per_waited_s": 0.5,
+                        "bands": {
+                            "agents": {"priority": 0, "longest_wait_s": 900},
+                            "batch": {"priority": -1, "longest_wait_s": 900},
+                        },
+                    },
+                },
+            }
+        },
+        [
+            *("engine:vllm", "precision:fp8", "parallelism:tp8-ep", "gateway:gke-l7-rilb", "replicas:many"),
+            *("kv-cache:fp8", "kv-offload:host_dram", "router:llm-d", "routing:prefix_approximate"),
+            *("routing:session_affinity", "routing:turn_priority"),
+        ],
+    ),
+    "events": ("g4-llmd-multi", _routing(policy=_EVENTS), ["routing:prefix_events"]),
+    "events-of-groups": ("a4x-max-llmd", _routing(policy=_EVENTS), ["routing:prefix_events"]),
+    "a-picker-stands-by": ("g4-llmd-multi", {"serving": {"router": {"replicas": 2}}}, []),
+    "two-pickers-choose": (
+        "g4-llmd-multi",
+        {"serving": {"router": {"replicas": 2}, "routing": {"policy": _EVENTS}}},
+        ["routing:prefix_events"],
+    ),
+}
+"""What llm-d's picker can be told, which no preset does."""
+
 GOLDENS = {**PRESETS, **DYNAMO_PRESETS, **POOLS, **_STORAGES, **DYNAMO_STORAGES}
 """These have golden files."""
 
@@ -158,6 +215,7 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         {"serving": {"routing": {"policy": {"scorers": {"prefix_cache": 0, "queue": 1, "kv_cache_utilization": 0}}}}},
         [],
     ),
+    **ROUTING,
     "accepted": ("g4-llmd-multi", {"serving": {"wait": "accepted"}}, []),
     "accepted-groups": ("a4x-max-llmd", {"serving": {"wait": "accepted"}}, []),
     "one-group": ("a4x-max-llmd", {"serving": {"shape": {"replicas": 1}}}, []),

@@ -237,6 +237,8 @@ def llmd_flows(objects: Objects, proxy: Address) -> Iterator[Flow]:
     for pod in by_name.values():
         if pod.matches(pool["spec"]["selector"]) and pod.namespace == pool["metadata"]["namespace"]:
             yield from ((router, pod, "TCP", target["number"]) for target in pool["spec"]["targetPorts"])
+            if events := flag(objects.container(pod.name), "kv-events-config"):
+                yield router, pod, "TCP", int(events["endpoint"].rpartition(":")[2])
     ranks = [by_name[name] for name in objects.engine_names() if flag(objects.container(name), "nnodes")]
     yield from ((one, other, "TCP", ANY_PORT) for one in ranks for other in ranks)
     if objects.kind("LeaderWorkerSet"):

@@ -135,7 +135,7 @@ def test_names_are_offered() -> None:
         "checkpoint": ["bf16", "fp8", "nvfp4"],
         "vllm": ["0.33.0"],
         "sglang": ["0.5.23"],
-        "llm-d": ["0.9.0"],
+        "llm-d": ["0.10.0", "0.9.0"],
         "dynamo": ["1.6.1", "1.7.0"],
         "transport": ["nvlink", "nvlink+rdma", "tcp"],
         "drafter": ["dflash2"],

@@ -1,8 +1,12 @@
 """The llm-d router: one endpoint picker that GKE's Gateway asks, for each request, which engine shall serve it.
 
-- One replica: the picker's idea of who has which prefix cached is in its memory, and two would disagree.
-- It is replaced without surge, as a small system pool has no room for two. Unlike ``Recreate``, this starts the new pod
-  while the old one still finishes its streams; for the seconds without a picker see ``manifests.inference_pool``.
+- One of them chooses. What it knows of prefixes, sessions and queues is in its memory, and two would disagree; so of
+  several, one is elected and the others stand by, not ready, until its lease ends: at once where it goes in order,
+  after 15 seconds where its node dies. What it knew is gone then. Only where all of it comes from engines' events do
+  all choose. Who stands by is never ready, so a budget that keeps one pod would block every drain of a node, and ``up``
+  is done when one is ready.
+- They are replaced without surge, as a small system pool has no room for more. Unlike ``Recreate``, this starts the new
+  pod while the old one still finishes its streams; for the seconds without one see ``manifests.llmd.inference_pool``.
 - Metrics without authentication, guarded by a NetworkPolicy. The alternative (the picker's own default) needs
   cluster-wide rights for the picker to review tokens, and a token without expiry in a Secret that the collectors may
   read. Here the port answers only Managed Prometheus, and profiling, which shares the port, is off.
@@ -15,20 +19,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from manifests.chosen import llmd_release
-from manifests.inference_pool import pool_reference
+from manifests.chosen import llmd_release, llmd_router
+from manifests.llmd.inference_pool import pool_reference
+from manifests.llmd.objectives import objectives
+from manifests.llmd.picker_config import CONFIG_FILE, picker_config, takes_experimental_plugins
 from manifests.naming import ROUTER, content_name, engine_namespace, labels, metadata, selector
 from manifests.objects import KubernetesObject
 from manifests.placement import system_labels, system_tolerations
 from manifests.pod_security import confined, unprivileged
-from manifests.router_config import CONFIG_FILE, router_config
+from stacks.picker_state import kept_by_one_picker
 from stacks.resolve import StackSpec
 
 __all__ = ["METRICS_PORT_NAME", "router"]
 
 METRICS_PORT_NAME = "metrics"
 _CONFIG_PATH = "/config"
-_HEALTH_SERVICE = "inference-extension"
+
+
+def _elects(spec: StackSpec) -> bool:
+    """Whether one of several pickers chooses and the others stand by."""
+    return llmd_router(spec).replicas > 1 and bool(kept_by_one_picker(spec.preset.serving.routing))
 
 
 def router(spec: StackSpec) -> tuple[KubernetesObject, ...]:
@@ -71,9 +81,22 @@ def _role(spec: StackSpec) -> KubernetesObject:
                 reading("", "pods"),
                 reading(pool_reference(spec)["group"], "inferencepools"),
                 reading("llm-d.ai", "inferenceobjectives", "inferencemodelrewrites"),
+                *(_of_election() if _elects(spec) else []),
             ],
         },
     )
+
+
+def _of_election() -> list[dict[str, Any]]:
+    """The lease, whose name the picker makes of namespace and pool, and the events that tell of it."""
+    return [
+        {
+            "apiGroups": ["coordination.k8s.io"],
+            "resources": ["leases"],
+            "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"],
+        },
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+    ]
 
 
 def _role_binding(spec: StackSpec) -> KubernetesObject:
@@ -92,7 +115,7 @@ def _role_binding(spec: StackSpec) -> KubernetesObject:
 
 
 def _config_data(spec: StackSpec) -> dict[str, str]:
-    return {CONFIG_FILE: router_config(spec)}
+    return {CONFIG_FILE: picker_config(spec)}
 
 
 def _config_name(spec: StackSpec) -> str:
@@ -115,7 +138,9 @@ def _config_map(spec: StackSpec) -> KubernetesObject:
 
 
 def _deployment(spec: StackSpec) -> KubernetesObject:
-    derived = spec.derived
+    derived, replicas = spec.derived, llmd_router(spec).replicas
+    # The one that stands by is no room: as long as it is not ready, the chosen one would never be let go.
+    unavailable = replicas if _elects(spec) else 1
     return KubernetesObject(
         area="serving",
         name="router",
@@ -124,15 +149,16 @@ def _deployment(spec: StackSpec) -> KubernetesObject:
             "kind": "Deployment",
             "metadata": metadata(spec, ROUTER, component=ROUTER),
             "spec": {
-                "replicas": 1,
+                "replicas": replicas,
                 "progressDeadlineSeconds": derived.router_rollout_budget_s,
-                "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+                "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": unavailable}},
                 "selector": {"matchLabels": selector(spec, ROUTER)},
                 "template": {"metadata": {"labels": labels(spec, ROUTER)}, "spec": _pod(spec)},
             },
         },
         timeout_s=derived.router_budget_s,
         update_timeout_s=derived.router_rollout_budget_s,
+        wait_for=("jsonpath={.status.readyReplicas}",) if _elects(spec) else (),
         # It looks for its kinds once, at start, and is ready when it has read its pool.
         after=(
             "crd-inferenceobjectives",
@@ -141,6 +167,7 @@ def _deployment(spec: StackSpec) -> KubernetesObject:
             "router-config",
             "router-network-policy",
             "inference-pool",
+            *(item.name for item in objectives(spec)),
         ),
     )
 
@@ -154,15 +181,31 @@ def _pod(spec: StackSpec) -> dict[str, Any]:
         "terminationGracePeriodSeconds": spec.derived.termination_grace_s,
         "nodeSelector": system_labels(spec),
         **({"tolerations": tolerations} if tolerations else {}),
+        **({"topologySpreadConstraints": [_apart(spec)]} if llmd_router(spec).replicas > 1 else {}),
         "securityContext": unprivileged(llmd_release(spec).user.uid),
         "containers": [_container(spec)],
         "volumes": [{"name": "config", "configMap": {"name": _config_name(spec)}}],
     }
 
 
+def _apart(spec: StackSpec) -> dict[str, Any]:
+    """One lost node must not take all of them."""
+    return {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": selector(spec, ROUTER)},
+    }
+
+
+def _probe(spec: StackSpec, service: str) -> dict[str, Any]:
+    """Of one picker among several, liveness and readiness differ; of a single one any name will do."""
+    named = service if _elects(spec) else "inference-extension"
+    return {"grpc": {"port": llmd_release(spec).ports.health, "service": named}}
+
+
 def _container(spec: StackSpec) -> dict[str, Any]:
     ports, sizing = llmd_release(spec).ports, llmd_release(spec).sizing
-    health = {"grpc": {"port": ports.health, "service": _HEALTH_SERVICE}}
     return {
         "name": ROUTER,
         "image": str(spec.images["router"]),
@@ -176,8 +219,8 @@ def _container(spec: StackSpec) -> dict[str, Any]:
             {"name": "health", "containerPort": ports.health, "protocol": "TCP"},
             {"name": METRICS_PORT_NAME, "containerPort": ports.metrics, "protocol": "TCP"},
         ],
-        "readinessProbe": {**health, "periodSeconds": 2},
-        "livenessProbe": {**health, "initialDelaySeconds": 5, "periodSeconds": 10},
+        "readinessProbe": {**_probe(spec, "readiness"), "periodSeconds": 2},
+        "livenessProbe": {**_probe(spec, "liveness"), "initialDelaySeconds": 5, "periodSeconds": 10},
         "resources": {
             "requests": {"cpu": str(sizing.cpu), "memory": f"{sizing.memory_gib}Gi"},
             "limits": {"memory": f"{spec.derived.router_memory_limit_gib}Gi"},
@@ -202,6 +245,8 @@ def _arguments(spec: StackSpec) -> list[str]:
         "--tracing=false",
         f"--drain-timeout={spec.derived.drain_pause_s}s",
         "--zap-encoder=json",
+        *(["--ha-enable-leader-election=true"] if _elects(spec) else []),
+        *(["--allow-experimental-plugins=true"] if takes_experimental_plugins(spec) else []),
     ]
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from manifests.crd_files import definitions
 from manifests.engine import engine
-from manifests.inference_pool import inference_pool
+from manifests.llmd.inference_pool import inference_pool
+from manifests.llmd.objectives import objectives
+from manifests.llmd.router import router
+from manifests.llmd.tokenizing import tokenizing_service
 from manifests.objects import KubernetesObject
-from manifests.router import router
 from stacks.resolve import StackSpec
 
 __all__ = ["llmd_objects"]
@@ -14,4 +16,11 @@ __all__ = ["llmd_objects"]
 
 def llmd_objects(spec: StackSpec) -> tuple[KubernetesObject, ...]:
     """Return them in the order in which they can be applied."""
-    return (*definitions(), inference_pool(spec), *engine(spec), *router(spec))
+    return (
+        *definitions(),
+        inference_pool(spec),
+        *engine(spec),
+        *tokenizing_service(spec),
+        *objectives(spec),
+        *router(spec),
+    )

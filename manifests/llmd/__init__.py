@@ -1,0 +1,1 @@
+"""The llm-d router: the pool of engines, the endpoint picker that chooses among them, and how the picker is told to."""

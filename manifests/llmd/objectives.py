@@ -1,0 +1,34 @@
+"""InferenceObjectives: the names of flow control's bands, which clients say in a header.
+
+``x-llm-d-inference-objective: NAME`` gives a request the band's priority; one that names none has priority 0.
+Source: llm-d-router v0.10.0, config/crd/bases/llm-d.ai_inferenceobjectives.yaml
+"""
+
+from __future__ import annotations
+
+from manifests.llmd.inference_pool import pool_reference
+from manifests.naming import ROUTER, metadata
+from manifests.objects import KubernetesObject
+from stacks.resolve import StackSpec
+
+__all__ = ["objectives"]
+
+
+def objectives(spec: StackSpec) -> tuple[KubernetesObject, ...]:
+    """One for each band; none without flow control."""
+    control = spec.preset.serving.routing.flow_control
+    bands = control.bands if control else {}
+    return tuple(
+        KubernetesObject(
+            area="serving",
+            name=f"objective-{name}",
+            body={
+                "apiVersion": "llm-d.ai/v1alpha2",
+                "kind": "InferenceObjective",
+                "metadata": metadata(spec, name, component=ROUTER),
+                "spec": {"priority": band.priority, "poolRef": pool_reference(spec)},
+            },
+            after=("crd-inferenceobjectives", "inference-pool"),
+        )
+        for name, band in bands.items()
+    )

@@ -1,0 +1,222 @@
+"""What llm-d's endpoint picker refuses at start, or does otherwise than it is told, without a word."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from stacks.checks.candidate import Candidate, Check, about
+from stacks.parallelism import data_parallel
+from stacks.picker_state import kept_by_one_picker
+from stacks.problems import Problem
+from stacks.rows import LlmdRelease
+from stacks.spec import FlowControl, LlmdRouter, PrefixAndLoad
+from stacks.wording import some
+
+__all__ = ["CHECKS"]
+
+_SHALLOW_TURNS = 30
+"""What the router's own default makes up for (0.5 turns a second, 60 seconds)."""
+_ONE_ACTIVE = "llm-d-router v0.10.0, chart routerlib: one active replica; llm-d/llm-d-router#1290"
+
+
+def _control(c: Candidate) -> tuple[LlmdRelease, FlowControl] | None:
+    control = c.preset.serving.routing.flow_control
+    return (c.rows.release, control) if control and isinstance(c.rows.release, LlmdRelease) else None
+
+
+@about("serving.router.kind")
+def order(c: Candidate) -> Iterator[Problem]:
+    """Each release knows some orders; another one stops the picker at start."""
+    if (found := _control(c)) is None:
+        return
+    release, control = found
+    known = ["arrival", *(["turn_priority"] if "turn-priority" in release.plugins.fairness_strategies else [])]
+    if control.order not in known:
+        yield Problem(
+            rule="flow-control-order",
+            path="serving.routing.flow_control.order",
+            value=control.order,
+            why="llm-d's picker does not know what of a prompt is left to compute when it orders queues"
+            if control.order == "shortest_uncached"
+            else f"the picker of llm-d {release.version} does not know this strategy and refuses its configuration",
+            allowed=", ".join(known),
+            remedy="choose an allowed order"
+            + (
+                ""
+                if control.order == "shortest_uncached"
+                else ", or a release that knows it, in serving.router.release"
+            ),
+            source=release.plugins.source,
+        )
+
+
+@about("serving.router.kind")
+def turn_weight(c: Candidate) -> Iterator[Problem]:
+    """What a second of waiting is worth decides whom a newcomer can ever overtake; releases differ in the default."""
+    if (found := _control(c)) is None:
+        return
+    _, control = found
+    weight, path = control.turns_per_waited_s, "serving.routing.flow_control.turns_per_waited_s"
+    if (weight is None) == (control.order == "turn_priority"):
+        yield Problem(
+            rule="turns-per-waited",
+            path=path,
+            value=weight,
+            why="releases of the picker differ tenfold in what they take where nothing is said"
+            if weight is None
+            else "only turn_priority weighs waiting against depth, so this would do nothing",
+            allowed="a number of turns" if weight is None else "null",
+            remedy="set it; 0.5 with a wait of 60 seconds lets a newcomer overtake 30 turns"
+            if weight is None
+            else "leave it out, or set order to turn_priority",
+            source="llm-d/llm-d-router#2116: turnPriorityTimeWeight, 0.05 or 0.5",
+        )
+        return
+    for name, band in control.bands.items():
+        if weight is not None and weight * band.longest_wait_s < _SHALLOW_TURNS:
+            yield Problem(
+                rule="newcomers-starve",
+                path=path,
+                value=weight,
+                why=f"in band {name} a request waits {band.longest_wait_s} s at most, which makes up for "
+                f"{weight * band.longest_wait_s:g} turns: behind deeper sessions a new one is refused, however long "
+                "they go on",
+                allowed=f"{_SHALLOW_TURNS / band.longest_wait_s:.2g} or more with this wait",
+                remedy="raise it, or longest_wait_s",
+                source="llm-d guides, turn-priority fairness: weight x time to live is the depth that can be overtaken",
+                severity="warning",
+            )
+
+
+@about("serving.router.kind")
+def bands(c: Candidate) -> Iterator[Problem]:
+    """Requests that name no band have priority 0; a priority is one band."""
+    if (found := _control(c)) is None:
+        return
+    _, control = found
+    path = "serving.routing.flow_control.bands"
+    priorities = Counter(band.priority for band in control.bands.values())
+    if 0 not in priorities:
+        yield Problem(
+            rule="band-of-zero",
+            path=path,
+            value=sorted(priorities),
+            why="requests that name no band have priority 0, and nothing says how long they may wait",
+            allowed="bands of which one has priority 0",
+            remedy="add one: {priority: 0, longest_wait_s: ...}",
+            source="llm-d-router v0.10.0, InferenceObjective: priority unset is 0",
+        )
+    for priority, number in priorities.items():
+        if number > 1:
+            yield Problem(
+                rule="band-twice",
+                path=path,
+                value=priority,
+                why=f"{some(number, 'band')} have priority {priority}, and a priority is one queue with one order",
+                allowed="another priority for each",
+                remedy="change or remove one of them",
+                source="llm-d-router v0.10.0, flowControl.priorityBands",
+            )
+
+
+@about("serving.router.kind")
+def waits(c: Candidate) -> Iterator[Problem]:
+    """How long a request may wait: less than it may take as a whole, and in some releases one number for all."""
+    if (found := _control(c)) is None:
+        return
+    release, control = found
+    longest = c.preset.serving.longest_request_s
+    for name, band in control.bands.items():
+        if band.longest_wait_s >= longest:
+            yield Problem(
+                rule="waits-too-long",
+                path=f"serving.routing.flow_control.bands.{name}.longest_wait_s",
+                value=band.longest_wait_s,
+                why=f"after {longest} s the load balancer ends a request, waiting included: it would be cut off before "
+                "it is refused, and its client cannot tell why",
+                allowed=f"less than {longest}",
+                remedy="lower it, or raise serving.longest_request_s",
+                source="GKE docs, GCPBackendPolicy timeoutSec; llm-d-router v0.10.0, defaultRequestTTL",
+            )
+    differ = {band.longest_wait_s for band in control.bands.values()}
+    if len(differ) > 1 and not release.plugins.wait_per_band:
+        yield Problem(
+            rule="waits-differ",
+            path="serving.routing.flow_control.bands",
+            value=sorted(differ),
+            why=f"the picker of llm-d {release.version} has one longest wait for all bands",
+            allowed="the same longest_wait_s in each",
+            remedy="make them the same, or choose a release with a wait for each band",
+            source=release.plugins.source,
+        )
+
+
+@about("serving.router.kind")
+def pickers(c: Candidate) -> Iterator[Problem]:
+    """What a picker remembers is its own."""
+    router, routing = c.preset.serving.router, c.preset.serving.routing
+    kept = kept_by_one_picker(routing)
+    if not isinstance(router, LlmdRouter) or router.replicas == 1 or not kept:
+        return
+    if routing.flow_control is not None and routing.flow_control.order == "turn_priority":
+        yield Problem(
+            rule="picker-with-turns",
+            path="serving.router.replicas",
+            value=router.replicas,
+            why="two pickers at once would each see half of a session's turns, and one that stands by begins with "
+            "none: to it every session is new",
+            allowed="1",
+            remedy="set it to 1: a picker that went is back within a minute; until then the load balancer chooses",
+            source=_ONE_ACTIVE,
+        )
+        return
+    yield Problem(
+        rule="picker-standby",
+        path="serving.router.replicas",
+        value=router.replicas,
+        why=f"a picker keeps to itself {', '.join(kept)}: one chooses, the others stand by, and the one that takes "
+        "over begins without it",
+        allowed="any number; a single one loses the same when it restarts",
+        remedy="know that cached prefixes, or sessions, are found anew after a change",
+        source=_ONE_ACTIVE,
+        severity="note",
+    )
+
+
+def _events(c: Candidate) -> LlmdRelease | None:
+    policy, release = c.preset.serving.routing.policy, c.rows.release
+    listens = isinstance(policy, PrefixAndLoad) and policy.cache_view == "events"
+    return release if listens and isinstance(release, LlmdRelease) else None
+
+
+@about("serving.router.kind")
+def events(c: Candidate) -> Iterator[Problem]:
+    """Events are found by the port they come from, and only full attention can be told from them."""
+    if (release := _events(c)) is None:
+        return
+    if data_parallel(c.preset.serving) > 1:
+        yield Problem(
+            rule="events-of-ranks",
+            path="serving.routing.policy.cache_view",
+            value="events",
+            why="each data parallel rank publishes on a port of its own, and the picker listens to one for each port "
+            "it routes to, of which a replica has one: it would miss what the other ranks hold",
+            allowed="approximate, or serving.shape.data_parallel 1",
+            remedy="set it to approximate",
+            source="llm-d/llm-d-router#2233; vLLM 0.33.0, vllm/distributed/kv_events.py: one port more for each rank",
+        )
+    if c.rows.model.architecture.sliding_attention_layers and not release.kv_events.hybrid_models:
+        yield Problem(
+            rule="events-of-windows",
+            path="serving.routing.policy.cache_view",
+            value="events",
+            why=f"the picker of llm-d {release.version} takes blocks of sliding windows for whole prefixes, and sends "
+            "requests to replicas that hold only the end of them",
+            allowed="approximate, or a newer release",
+            remedy="set it to approximate",
+            source="llm-d/llm-d-router#2362, #2363",
+        )
+
+
+CHECKS: tuple[Check, ...] = (order, turn_weight, bands, waits, pickers, events)
