@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from beamline import __version__
-from beamline.cli import check, down, fork, lock, plan, preflight, presets, recover, render, sandbox
+from beamline.cli import check, down, fork, lock, plan, preflight, presets, recover, render, sandbox, size
 from beamline.cli.endings import Verbs
 
 __all__ = ["app", "main"]
@@ -26,6 +26,7 @@ app.command("presets")(presets.presets)
 app.command("plan")(plan.plan)
 app.command("check")(check.check)
 app.command("render")(render.render)
+app.command("size")(size.size)
 app.command("fork")(fork.fork)
 app.command("lock")(lock.lock)
 app.command("preflight")(preflight.preflight)

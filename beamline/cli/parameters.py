@@ -8,7 +8,7 @@ import typer
 
 from beamline.cli.completion import complete_stack_or_preset
 
-__all__ = ["AllowReplaceOption", "JsonOption", "StackArgument", "StacksArgument"]
+__all__ = ["AllowReplaceOption", "JsonOption", "SetOption", "StackArgument", "StacksArgument"]
 
 _STACK = "A stack (stacks/Pulumi.<STACK>.yaml), a path to such a file, or a preset."
 
@@ -19,6 +19,15 @@ AllowReplaceOption = Annotated[
         "--allow-replace",
         metavar="NAME",
         help="A guarded resource that may be replaced or deleted this time. Repeatable.",
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a value for this run: a setting (project=...) or a key of the preset (serving.shape.replicas=2). "
+        "The value is YAML. Repeatable.",
     ),
 ]
 StackArgument = Annotated[str, typer.Argument(metavar="STACK", help=_STACK, autocompletion=complete_stack_or_preset)]

@@ -18,7 +18,7 @@ from beamline.cli.completion import complete_stack_or_preset
 from beamline.cli.diff import show_difference
 from beamline.cli.endings import end_with
 from beamline.cli.output import heading, said, show, show_json, working
-from beamline.cli.parameters import AllowReplaceOption, JsonOption, StackArgument
+from beamline.cli.parameters import AllowReplaceOption, JsonOption, SetOption, StackArgument
 from beamline.cli.planning import Plan, plan_stack
 from beamline.cli.resource_tree import resource_tree
 from beamline.cli.selection import select
@@ -28,17 +28,6 @@ from stacks import Problem, ProblemsFound, to_text
 __all__ = ["plan"]
 
 _SHOWN_OF_A_RESOURCE = ("urn", "type", "name", "parent", "inputs")
-
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Change a value for this run: a setting (project=...) or a key of the preset (serving.shape.replicas=2). "
-        "The value is YAML. Repeatable.",
-    ),
-]
-
 
 AgainstOption = Annotated[
     Path | None,

@@ -24,6 +24,8 @@ COMMANDS: dict[str, list[str]] = {
     "plan-mistakes-json": ["plan", MISTAKES, "--json"],
     "plan-unknown-stack": ["plan", "g4-lmd"],
     "plan-not-accepted": ["plan", "g4-llmd-nvfp4"],
+    "size-g4": ["size", "g4"],
+    "size-a4x-max": ["size", "a4x-max"],
     "check": ["check"],
     "check-several-json": ["check", "g4", "g4-lmd", "--json"],
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 __all__ = [
     "CHECK", "DIFF", "DOWN", "FORK", "LOCK", "LOGS", "PLAN", "PREFLIGHT", "PRESET", "PRESETS", "PROBLEMS", "RECOVER",
-    "RENDER", "SHELL", "STATUS", "UP",
+    "RENDER", "SHELL", "SIZE", "STATUS", "UP",
 ]  # fmt: skip
 
 TEXT = {"type": "string"}
@@ -102,6 +102,38 @@ DIFF = _object(
         )
     ),
     same=COUNT,
+)
+_COUNTS = ("replicas", "bytes_per_replica", "tokens_per_replica", "contexts_per_replica", "sessions_per_replica")
+_BASIS = {"enum": ["catalog", "preset", "derived", "assumed", "unknown"]}
+_UNIT = {"enum": ["bytes", "tokens", "tokens/s", "GB/s", "s", "USD/h", "disks"]}
+_TIER = {"enum": ["hbm", "host_dram", "local_ssd"]}
+_FIGURE = _object(name=TEXT, value=_or_null("number"), unit=_UNIT, formula=TEXT, basis=_BASIS)
+SIZE = _object(
+    stack=TEXT,
+    preset=TEXT,
+    session=_object(tokens=COUNT, source=TEXT),
+    sections=_list(_object(name=TEXT, title=TEXT, figures=_list(_FIGURE))),
+    tiers=_list(
+        _object(
+            tier=_TIER,
+            role={"enum": ["worker", "prefill", "decode"]},
+            **dict.fromkeys(_COUNTS, COUNT),
+            formula=TEXT,
+            basis=_BASIS,
+            tokens=COUNT,
+            sessions=COUNT,
+        )
+    ),
+    verdicts=_list(
+        _object(
+            tier=_TIER,
+            verdict={"enum": ["holds", "can pay", "adds little", "no room", "not offered"]},
+            why=TEXT,
+            largest_gib_per_node=_or_null("integer"),
+            times_hbm=_or_null("number"),
+        )
+    ),
+    problems=_PROBLEMS,
 )
 _FINDING = _object(
     check=TEXT,

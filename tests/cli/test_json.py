@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from stacks.problems import Problem, to_text
 from tests.cli.command import run
 from tests.cli.golden import MISTAKES
-from tests.cli.schemas import CHECK, DIFF, PLAN, PRESET, PRESETS, PROBLEMS, RENDER
+from tests.cli.schemas import CHECK, DIFF, PLAN, PRESET, PRESETS, PROBLEMS, RENDER, SIZE
 
 CASES: dict[str, tuple[list[str], dict[str, Any], int]] = {
     "presets": (["presets"], PRESETS, 0),
@@ -25,6 +25,10 @@ CASES: dict[str, tuple[list[str], dict[str, Any], int]] = {
     "a difference": (["plan", "--diff", "g4-llmd", "g4-llmd-multi"], DIFF, 0),
     "a difference of metal": (["plan", "--diff", "a4x-max-dynamo", "a4x-max-dynamo-bf16"], DIFF, 0),
     "a difference from nothing": (["plan", "--diff", "g4-lmd", "g4"], DIFF, 1),
+    "a size": (["size", "g4"], SIZE, 0),
+    "a size of metal, prefill and decode apart": (["size", "a4x-max"], SIZE, 0),
+    "a size of what needs acceptance": (["size", "g4-llmd-nvfp4", "--session-tokens", "714000"], SIZE, 0),
+    "a size with mistakes": (["size", MISTAKES], PROBLEMS, 1),
     "a check": (["check"], CHECK, 0),
     "a check with mistakes": (["check", "g4", MISTAKES, "g4-lmd"], CHECK, 1),
     "a render of nothing": (["render", "g4-lmd", "--out", "/nowhere"], PROBLEMS, 1),

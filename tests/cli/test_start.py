@@ -14,6 +14,7 @@ WITHOUT: dict[str, tuple[list[str], int]] = {
     "one preset": (["presets", "g4-llmd-nvfp4"], 0),
     "a stack with mistakes": (["plan", MISTAKES], 1),
     "a stack that is not there": (["plan", "g4-lmd"], 1),
+    "a size": (["size", "g4"], 0),
     "a check of mistakes": (["check", MISTAKES], 1),
     "help": (["sandbox", "--help"], 0),
     "a preflight of mistakes": (["preflight", MISTAKES], 1),
