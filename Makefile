@@ -63,8 +63,8 @@ fuzz: $(VENV)/.installed-dev ## 10,000 stack files, presets and catalog rows, ot
 failures: $(VENV)/.installed-dev ## public failures, a line each, with the stage that stops it; all stages are really run
 	@$(BIN)/python -m tests.failures.public.table
 
-faults: $(VENV)/.installed-dev tools ## kill engine, providers and language host inside operations, about 30 minutes; SEED=n repeats, PAGE=docs/faults.md writes the table
-	@$(BIN)/python -m tests.faults --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(if $(PAGE),--page $(PAGE))
+faults: $(VENV)/.installed-dev tools ## kill engine, providers and language host inside operations, about 30 minutes; SEED=n repeats, FIRST=n begins with the nth, PAGE=docs/faults.md writes the table
+	@$(BIN)/python -m tests.faults --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST)) $(if $(PAGE),--page $(PAGE))
 
 blue-green: $(VENV)/.installed-dev tools ## one accelerator pool takes over from another in the sandbox; writes docs/blue-green.md
 	@$(BIN)/python -m tests.blue_green

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from beamline.recovery.identities import RELEASE
 from beamline.sandbox.cloud.ledger import Ledger, State
 from beamline.sandbox.kubernetes_api import KubernetesApi
 
@@ -16,6 +17,9 @@ Thing = tuple[str, str]
 """Type and id; of Kubernetes kind and ``namespace/name``."""
 
 _MANAGER = "pulumi-kubernetes"
+_RELEASE = "Release"
+_RECORD = "helm.sh/release.v1"
+"""Type of the Secrets in which Helm keeps its records."""
 _OF_THE_SIMULATION = "simulated:"
 
 
@@ -30,7 +34,20 @@ class Agreement:
     doubles: tuple[Thing, ...]
     """The state has them twice."""
 
-    def __bool__(self) -> bool:
+    @property
+    def one_sided(self) -> tuple[str, ...]:
+        """What is on one side only, by name."""
+        there = (f"{kind} {name}" for kind, name in self.orphans)
+        return (*there, *(f"{kind} {name} (only in the state)" for kind, name in self.missing))
+
+    @property
+    def twice(self) -> tuple[str, ...]:
+        """What is double, by name."""
+        return tuple(f"{kind} {name}" for kind, name in self.doubles)
+
+    @property
+    def is_whole(self) -> bool:
+        """All sides have the same."""
         return not (self.orphans or self.missing or self.doubles)
 
 
@@ -45,13 +62,15 @@ def agreement(known: Iterable[Thing], there: Iterable[Thing]) -> Agreement:
 
 
 def in_state(state: Mapping[str, Any]) -> list[Thing]:
-    """Return everything in cloud and cluster that an exported state knows; Helm's releases are Helm's."""
+    """Return everything in cloud and cluster that an exported state knows."""
     found: list[Thing] = []
     for each in state.get("resources") or []:
         kind = str(each["type"])
         if kind.startswith("gcp:"):
             found.append((kind, each["id"]))
-        elif kind.startswith("kubernetes:") and ":helm.sh/" not in kind:
+        elif kind == RELEASE:
+            found.append((_RELEASE, each["id"]))
+        elif kind.startswith("kubernetes:"):
             found.append((each["inputs"]["kind"], each["id"]))
     return found
 
@@ -63,13 +82,18 @@ def in_ledger(ledger: Ledger) -> list[Thing]:
 
 
 def in_server(api: KubernetesApi) -> list[Thing]:
-    """Return the objects that Pulumi applied."""
+    """Return the objects that Pulumi applied, and the releases that Helm, which is a part of its provider, recorded.
+
+    What a chart installs is Helm's: it comes and goes with the release.
+    """
     found: list[Thing] = []
     for resource in api.resources():
         for item in api.items(resource.path):
             metadata = item["metadata"]
             managers = [entry["manager"] for entry in metadata.get("managedFields", [])]
-            if any(manager.startswith(_MANAGER) for manager in managers):
+            if item.get("type") == _RECORD:  # one for each revision
+                found.append((_RELEASE, f"{metadata['namespace']}/{metadata['labels']['name']}"))
+            elif any(manager.startswith(_MANAGER) for manager in managers):
                 name = "/".join(filter(None, [metadata.get("namespace"), metadata["name"]]))
                 found.append((resource.kind, name))
     return sorted(set(found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,9 @@ from tests.faults.schedule import Victim
 __all__ = ["COLUMNS", "Run", "cells", "page", "summary"]
 
 COLUMNS = ("kill", "stack", "killed", "in flight", "recover found", "recover did", "run again", "orphans", "doubles")
+_LOCK = re.compile(r"lock of \S+@[^\s:]+")
+"""Whose lock it was says nothing here, and names a machine."""
+_NOT_COMPARED = "not compared"
 _SHOWN = 3
 """Findings and deeds per row; the rest is counted."""
 
@@ -24,36 +28,40 @@ class Run:
     made_with: Mapping[str, str]
     seed: int
     results: Sequence[Survived]
+    left: Sequence[str] = ()
+    """What a stack left behind when it was taken down at the end."""
 
     @property
     def all_well(self) -> bool:
-        """Every kill was survived."""
-        return all(each.converged and each.agreement for each in self.results)
+        """Every kill was survived, and nothing was left."""
+        return all(each.is_well for each in self.results) and not self.left
 
 
 def cells(result: Survived) -> tuple[str, ...]:
     """Return one row under ``COLUMNS``."""
-    killed = result.killed
-    others = f" and {killed.others} more" if killed.others > 0 else ""
+    agreed, others = result.agreement, result.killed.others if result.killed else 0
     return (
         str(result.kill.number),
         result.stack,
         str(result.kill.victim),
-        f"{killed.operation}{others}",
+        result.operation + (f" and {others} more" if others > 0 else ""),
         _listed(result.found),
         _listed(result.did),
         "converged" if result.converged else "did not converge",
-        str(len(result.agreement.orphans) + len(result.agreement.missing)),
-        str(len(result.agreement.doubles)),
+        _counted(agreed.one_sided) if agreed is not None else _NOT_COMPARED,
+        _counted(agreed.twice) if agreed is not None else _NOT_COMPARED,
     )
 
 
 def summary(run: Run) -> str:
     """Return the result in one line."""
     converged = sum(result.converged for result in run.results)
-    orphans = sum(len(result.agreement.orphans) + len(result.agreement.missing) for result in run.results)
-    doubles = sum(len(result.agreement.doubles) for result in run.results)
-    return f"{converged}/{len(run.results)} converged, {orphans} orphans, {doubles} doubles"
+    agreed = [result.agreement for result in run.results if result.agreement is not None]
+    orphans, doubles = sum(len(each.one_sided) for each in agreed), sum(len(each.twice) for each in agreed)
+    blind = len(run.results) - len(agreed)
+    left = "; left behind at the end" if run.left else ""
+    not_compared = f", {blind} not compared" if blind else ""
+    return f"{converged}/{len(run.results)} converged, {orphans} orphans, {doubles} doubles{not_compared}{left}"
 
 
 def page(run: Run) -> str:
@@ -76,6 +84,7 @@ def page(run: Run) -> str:
             "Real are Pulumi's engine, its Kubernetes provider, Helm, etcd and the API server. **SIMULATED**: Google",
             "Cloud (a provider with a ledger, which answers 409 to a second create), nodes, pods, charts, operators.",
             f"Killed are: {', '.join(Victim)}. Which one, in what and when is decided by the seed.",
+            "Before a delete the stack is unprotected, as `beamline down` does; protected resources are never deleted.",
             "What `recover` does is in [operations.md](operations.md).",
             "",
             *(_line(row) for row in table),
@@ -84,11 +93,15 @@ def page(run: Run) -> str:
     )
 
 
+def _counted(names: Sequence[str]) -> str:
+    return f"{len(names)}: {', '.join(names)}" if names else "0"
+
+
 def _listed(texts: Sequence[str]) -> str:
     if not texts:
         return "nothing"
     more = f"; {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-    return "; ".join(texts[:_SHOWN]) + more
+    return _LOCK.sub("lock", "; ".join(texts[:_SHOWN]) + more)
 
 
 def _line(row: Sequence[str]) -> str:

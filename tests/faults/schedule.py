@@ -42,6 +42,11 @@ class Kill:
     lands: bool
     """Wait until the cloud or cluster has begun, so that the operation surely left something behind."""
 
+    @property
+    def updates(self) -> int:
+        """Return how many updates there are up to this kill: which of the changes the stack is to have."""
+        return (self.number + 1) // len(Work)  # the second of each round
+
 
 def schedule(seed: int, count: int) -> list[Kill]:
     """Return ``count`` kills in rounds of create, update and delete, in which every pair comes up before one returns.

@@ -1,22 +1,28 @@
-"""The harness itself: what it kills, what it takes for in flight, what it counts, what it writes."""
+"""The harness itself: what it kills, what it takes for in flight, what it counts, how it goes on."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.faults.agreement import Agreement, agreement, in_state
-from tests.faults.killing import EventLog, Killed, Operation, eligible
-from tests.faults.page import COLUMNS, Run, cells, page, summary
-from tests.faults.rounds import Survived
+from beamline.sandbox import DownResult
+from beamline.sandbox.home import home_of
+from beamline.sandbox.kubernetes_api import KubernetesApi, Resource
+from stacks.problems import Problem, ProblemsFound
+from tests.components.plans import plan
+from tests.faults import __main__ as harness
+from tests.faults.agreement import Agreement, agreement, in_server, in_state
+from tests.faults.killing import EventLog, Operation, eligible
+from tests.faults.rounds import CHANGES, Survived, survived
 from tests.faults.schedule import Kill, Victim, Work, schedule
+from tests.faults.stack import Ran, Stack
 
 URN = "urn:pulumi:dev::beamline::gcp:compute/network:Network::network"
 NETWORK = Operation("create", URN, "gcp:compute/network:Network", {"name": "n"})
-KILL = Kill(7, Work.CREATE, Victim.ENGINE, 0.5, lands=True)
 
 
 def test_a_seed_decides_everything() -> None:
@@ -71,8 +77,10 @@ def test_agreement_counts_what_one_side_has_alone() -> None:
     known = [("Network", "a"), ("Network", "a"), ("Network", "gone")]
     found = agreement(known, [("Network", "a"), ("Network", "orphan")])
     assert found == Agreement((("Network", "orphan"),), (("Network", "gone"),), (("Network", "a"),))
-    assert not found
-    assert agreement([("Network", "a")], [("Network", "a")])
+    assert not found.is_whole
+    assert found.one_sided == ("Network orphan", "Network gone (only in the state)")
+    assert found.twice == ("Network a",)
+    assert agreement([("Network", "a")], [("Network", "a")]).is_whole
 
 
 def test_of_a_state_everything_counts_that_is_in_cloud_or_cluster() -> None:
@@ -82,44 +90,114 @@ def test_of_a_state_everything_counts_that_is_in_cloud_or_cluster() -> None:
         {"type": "kubernetes:apps/v1:Deployment", "id": "ns/d", "inputs": {"kind": "Deployment"}},
         {"type": "kubernetes:helm.sh/v3:Release", "id": "ns/r", "inputs": {}},
     ]
-    assert in_state({"resources": resources}) == [("gcp:compute/network:Network", "n"), ("Deployment", "ns/d")]
+    assert in_state({"resources": resources}) == [
+        ("gcp:compute/network:Network", "n"),
+        ("Deployment", "ns/d"),
+        ("Release", "ns/r"),
+    ]
     assert in_state({}) == []
 
 
-def _result(**changes: Any) -> Survived:
-    good: dict[str, Any] = {
-        "kill": KILL,
-        "stack": "small-l4",
-        "killed": Killed(NETWORK, 2, -9, (URN,)),
-        "found": ("a", "b", "c", "d"),
-        "did": ("e | f",),
-        "converged": True,
-        "agreement": agreement([], []),
-    }
-    return Survived(**{**good, **changes})
+class _Api(KubernetesApi):
+    """An API server that has these objects."""
+
+    def __init__(self, *objects: dict[str, Any]) -> None:
+        self._objects = objects
+
+    def resources(self) -> Iterator[Resource]:
+        yield from (Resource(kind, kind) for kind in ("Deployment", "Secret"))
+
+    def items(self, path: str, **_: str) -> list[dict[str, Any]]:
+        return [each for each in self._objects if each["kind"] == path]
 
 
-def test_the_page_says_what_was_killed_and_what_came_of_it() -> None:
-    run = Run("make faults SEED=1", {"date": "2026-11-30"}, 1, [_result()])
-    assert cells(run.results[0]) == (
-        "7", "small-l4", "engine", "create Network network and 2 more", "a; b; c; 1 more", "e | f", "converged",
-        "0", "0",
-    )  # fmt: skip
-    assert len(cells(run.results[0])) == len(COLUMNS)
-    assert "1/1 converged, 0 orphans, 0 doubles" in page(run)
-    assert "| 7 | small-l4 | engine | create Network network and 2 more | a; b; c; 1 more | e   f |" in page(run)
-    assert run.all_well
+def _object(kind: str, name: str, manager: str, **more: Any) -> dict[str, Any]:
+    labels = {"name": "r", "owner": "helm"} if more else {}
+    metadata = {"namespace": "ns", "name": name, "labels": labels, "managedFields": [{"manager": manager}]}
+    return {"kind": kind, "metadata": metadata, **more}
 
 
-@pytest.mark.parametrize(
-    ("changes", "want"),
-    [
-        ({"converged": False}, "0/1 converged, 0 orphans, 0 doubles"),
-        ({"agreement": agreement([], [("Network", "o")])}, "1/1 converged, 1 orphans, 0 doubles"),
-        ({"agreement": agreement([("N", "d")] * 2, [("N", "d")])}, "1/1 converged, 0 orphans, 1 doubles"),
-    ],
-)
-def test_one_kill_that_was_not_survived_fails_the_run(changes: dict[str, Any], want: str) -> None:
-    run = Run("make faults", {}, 1, [_result(**changes)])
-    assert summary(run) == want
-    assert not run.all_well
+def test_of_a_server_everything_counts_that_pulumi_applied_and_a_release_once() -> None:
+    """Helm, inside Pulumi's provider, writes its records, one a revision, as Pulumi; what a chart brings is Helm's."""
+    api = _Api(
+        _object("Deployment", "d", "pulumi-kubernetes-1a2b3c4d"),
+        _object("Deployment", "of-a-chart", "pulumi-resource-kubernetes"),
+        _object("Deployment", "of-an-operator", "simulated-operators"),
+        _object("Secret", "s", "pulumi-kubernetes-1a2b3c4d"),
+        _object("Secret", "sh.helm.release.v1.r.v1", "pulumi-kubernetes", type="helm.sh/release.v1"),
+        _object("Secret", "sh.helm.release.v1.r.v2", "pulumi-kubernetes", type="helm.sh/release.v1"),
+    )
+    assert in_server(api) == [("Deployment", "ns/d"), ("Release", "ns/r"), ("Secret", "ns/s")]
+
+
+class _Stack(Stack):
+    """A stack that stands, and whose engine refuses everything."""
+
+    def state(self) -> dict[str, Any]:
+        return {"resources": [{"type": "gcp:compute/network:Network", "id": "n"}]}
+
+    def pulumi(self, *arguments: str) -> Ran:
+        return Ran(255, f"error: {arguments[0]} is refused")
+
+
+def test_a_kill_that_cannot_be_set_up_is_a_result() -> None:
+    stack = _Stack("faults", "small-l4", home_of("faults"), Path())
+    result = survived(stack, Kill(4, Work.CREATE, Victim.ENGINE, 0, lands=False), str)
+    assert (result.killed, result.converged, result.agreement) == (None, False, None)
+    assert "state is refused" in result.said
+    assert not result.is_well
+
+
+@pytest.mark.parametrize(("number", "updates"), [(1, 0), (2, 1), (3, 1), (4, 1), (5, 2), (14, 5)])
+def test_which_change_a_kill_meets_depends_on_its_number_alone(number: int, updates: int) -> None:
+    kills = schedule(1, 20)
+    assert sum(each.work is Work.UPDATE for each in kills[:number]) == updates == kills[number - 1].updates
+
+
+@pytest.mark.parametrize("preset", [preset for preset, _ in harness.STACKS])
+def test_every_update_is_one_for_both_providers(preset: str) -> None:
+    """A preset that has already what a change asks for leaves one of them nothing to be killed in."""
+    before, after = (
+        {each.name: (each.type, each.inputs) for each in plan(preset, overrides=change).resources} for change in CHANGES
+    )
+    kinds = [kind for name, (kind, inputs) in after.items() if name in before and before[name][1] != inputs]
+    assert {kind.partition(":")[0] for kind in kinds} >= {"gcp", "kubernetes"}
+
+
+@pytest.fixture
+def sandboxes_made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let no sandbox be made, kill 5 be one that is not survived, and the second stack leave something behind."""
+    happened: list[str] = []
+    monkeypatch.setenv("BEAMLINE_HOME", "")  # so that it is put back
+
+    def opened(_name: str, preset: str, _folder: Path) -> str:
+        happened.append(f"open {preset}")
+        return preset
+
+    def down(name: str, *, force: bool = False) -> DownResult:
+        happened.append("force down" if force else "down")
+        if not force and "open g4-dynamo" in happened:
+            raise ProblemsFound([Problem(rule="left-behind", path="Pod", why="it is there", remedy="none")])
+        return DownResult(name, existed=True, destroyed=1, proven_empty=True)
+
+    def survived(stack: str, kill: Kill, _: Callable[[str], None]) -> Survived:
+        happened.append(f"kill {kill.number}")
+        return Survived(kill, stack, converged=kill.number != 5, agreement=agreement([], []))
+
+    monkeypatch.setattr(harness, "opened", opened)
+    monkeypatch.setattr(harness.sandbox, "down", down)
+    monkeypatch.setattr(harness, "survived", survived)
+    return happened
+
+
+def test_after_a_kill_that_was_not_survived_the_next_gets_a_fresh_stack(sandboxes_made: Sequence[str]) -> None:
+    results, left = harness._all(9, 1, 4)
+    assert [(result.kill.number, result.is_well) for result in results] == [
+        (4, True), (5, False), (6, True), (7, True), (8, True), (9, True),
+    ]  # fmt: skip
+    assert sandboxes_made == [
+        "open small-l4", "kill 4", "kill 5", "force down", "open small-l4", "kill 6", "down", "force down",
+        "open g4-dynamo", "kill 7", "kill 8", "kill 9", "down", "force down",
+    ]  # fmt: skip
+    assert len(left) == 1
+    assert "it is there" in left[0]

@@ -13,7 +13,7 @@ from beamline import sandbox
 from tests.end_to_end.conftest import sandboxes
 from tests.faults.agreement import Agreement
 from tests.faults.killing import kill_in
-from tests.faults.rounds import UP, Survived, compared, recovered, survive
+from tests.faults.rounds import UP, Survived, compared, recovered, survived
 from tests.faults.schedule import Kill, Victim, Work
 from tests.faults.stack import Stack, opened
 
@@ -35,7 +35,7 @@ def _report(_: str) -> None:
 
 
 def _survived(stack: Stack, kill: Kill) -> Survived:
-    (result,) = survive(stack, [kill], _report)
+    result = survived(stack, kill, _report)
     assert (result.converged, result.agreement) == (True, IN_AGREEMENT), result
     return result
 
@@ -60,10 +60,12 @@ def test_a_killed_create_is_answered_409_until_it_is_recovered(stack: Stack) -> 
 
 def test_an_update_in_which_a_provider_dies_is_survived(stack: Stack) -> None:
     result = _survived(stack, Kill(2, Work.UPDATE, Victim.KUBERNETES, 0.0, lands=False))
+    assert result.killed is not None
     assert result.killed.operation.kind.startswith("kubernetes:")
 
 
 def test_a_delete_in_which_the_engine_dies_is_survived_and_nothing_is_left(stack: Stack) -> None:
     result = _survived(stack, Kill(3, Work.DELETE, Victim.ENGINE, 0.3, lands=True))
+    assert result.killed is not None
     assert result.killed.operation.op == "delete"
     assert sandbox.down("faults").proven_empty
