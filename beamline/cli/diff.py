@@ -41,7 +41,8 @@ def comparison_text(old: Side, new: Side, comparison: Comparison | None) -> str:
         lines = [f"{head}: not compared"]
         for side in (old, new):
             if not side.is_sound:
-                lines += ["", f"{side.asked}: {counted(side.problems)}", "", to_text(side.problems)]
+                errors = [problem for problem in side.problems if problem.severity == "error"]
+                lines += ["", f"{side.asked}: {counted(errors)}", "", to_text(errors)]
         return "\n".join(lines) + "\n"
     sections = (
         ("stack settings", _differences(comparison.settings)),

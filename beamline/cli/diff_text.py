@@ -44,12 +44,20 @@ def lines_of(difference: Difference, indent: str, *, below: int = 0) -> Iterator
     match difference.change:
         case "added" | "removed":
             value = new if difference.change == "added" else old
-            is_switch = value is True and difference.path[-1].startswith("-")
-            yield from [f"{indent}{sign} {path}"] if is_switch else _whole(f"{sign} {path}", value, indent)
+            yield from (
+                [f"{indent}{sign} {path}"]
+                if _is_bare(difference.path[-1], value)
+                else _whole(f"{sign} {path}", value, indent)
+            )
         case "replaced":
             yield f"{indent}{sign} {path}"
         case "changed":
             yield from _changed(f"{sign} {path}", old, new, indent)
+
+
+def _is_bare(last: str, value: Any) -> bool:
+    """A switch, or an element that is nothing but its name."""
+    return (value is True and last.startswith("-")) or (value == {} and last.startswith("["))
 
 
 def _path(difference: Difference, below: int) -> str:

@@ -24,6 +24,7 @@ _NAMED_BY: tuple[_Fields, ...] = (
     lambda _: ("containerPort", "protocol"),
     lambda _: ("port", "protocol"),
     lambda _: ("port",),
+    lambda _: ("priority",),
 )
 """Fields that can name an element, tried in this order: the first that names all elements, each once, on both sides."""
 

@@ -128,6 +128,8 @@ LONG = " ".join(f"word{i}" for i in range(30))
 LINES: dict[str, tuple[Difference, list[str]]] = {
     "a number and its digits": (Difference(("a",), "changed", 1, "1"), ['~ a: 1 -> "1"']),
     "a switch": (Difference(("args", "--fast"), "added", new=True), ["+ --fast"]),
+    "an element that is its name": (Difference(("ports", "[443/TCP]"), "added", new={}), ["+ ports[443/TCP]"]),
+    "an empty section": (Difference(("emptyDir",), "added", new={}), ["+ emptyDir: {}"]),
     "a flag that holds JSON": (
         Difference(("args", "--config"), "removed", old='{"a":{"b":1}}'),
         ["- --config: {a: {b: 1}}"],
