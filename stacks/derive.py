@@ -36,6 +36,10 @@ __all__ = ["Derived", "derive"]
 
 DRAIN_PAUSE_S = 15
 """preStop pause: load balancers need a moment to stop sending to a pod that is going."""
+REQUEST_BYTES_PER_TOKEN = 32
+"""Room for a token of a request: 4 bytes of English or code, 12 of other scripts, twice that with JSON's escapes."""
+LEAST_REQUEST_LIMIT_MIB = 32
+"""Dynamo's own limit of a message to a worker; tool definitions and the like fit in it whatever the context is."""
 SYSTEM_RESERVE_GIB = 4
 """Of a system node's memory: what GKE's agents and the operators of a stack take."""
 OPERATOR_START_S = 300
@@ -140,6 +144,11 @@ class Derived:
         "set aside there; null: no decode workers",
     )
     decode_pod_ephemeral_gib: int | None = _value("GiB", "pod_ephemeral_gib without a tier; null: no decode workers")
+    request_limit_mib: int | None = _value(
+        "MiB",
+        f"{REQUEST_BYTES_PER_TOKEN} bytes x context_tokens, at least {LEAST_REQUEST_LIMIT_MIB} MiB: the largest request"
+        " that Dynamo's frontends take; null: another router",
+    )
     rdma_devices_per_pod: int = _value("devices", "transport.rdma_devices_per_pod, else the node's devices by GPUs")
     engine_port: int = _value("port", "the engine's catalog row; of a Dynamo worker its system port")
     seed_budget_s: int | None = _value(
@@ -318,6 +327,11 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         decode_shm_gib=decode.shm if decode else None,
         decode_pod_memory_gib=decode.memory + math.ceil(aside / GIB) if decode else None,
         decode_pod_ephemeral_gib=decode.ephemeral if decode else None,
+        request_limit_mib=max(
+            LEAST_REQUEST_LIMIT_MIB, math.ceil(REQUEST_BYTES_PER_TOKEN * serving.context_tokens / MIB)
+        )
+        if isinstance(rows.release, DynamoRelease)
+        else None,
         rdma_devices_per_pod=_rdma_devices(preset, rows, pod_gpus),
         engine_port=rows.release.ports.system if isinstance(rows.release, DynamoRelease) else engine.port,
         seed_budget_s=math.ceil(

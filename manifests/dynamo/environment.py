@@ -1,6 +1,8 @@
 """Variables of the graph's containers. What the operator sets itself (discovery, namespaces) is left to it.
 
 - Router settings are flags of the frontend, and nowhere else: a worker that names any replaces the frontend's.
+- A prompt of full length has to fit in one HTTP body, and its tokens in one message to a worker: both limits follow
+  from the context, and frontends and workers have the same.
 - A worker that is told to go leaves discovery at once, waits ``DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS``, always all of
   it, and then breaks off what still runs; the frontend lets another worker of the role go on with it. Where there is no
   other, the wait is as long as the longest request.
@@ -12,11 +14,12 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.caches import cache_environment, home_environment
-from manifests.chosen import by_prefix, dynamo_release
+from manifests.chosen import by_prefix, dynamo_release, sglang_engine
 from manifests.fabric_claims import network_environment
 from manifests.kv_tier import KV_TIER_PATH, has_local_ssd_tier, kv_tier_environment
 from manifests.vllm_settings import vllm_environment
 from manifests.weight_sets import model_weights
+from stacks.memory import MIB
 from stacks.resolve import StackSpec
 from stacks.roles import Role
 
@@ -29,14 +32,25 @@ def _written(values: dict[str, str]) -> Variables:
     return [{"name": name, "value": value} for name, value in values.items()]
 
 
-def graph_environment() -> Variables:
+def graph_environment(spec: StackSpec) -> Variables:
     """Of every container of the graph: how its parts talk. Frontends and workers have to agree."""
-    return _written({"DYN_REQUEST_PLANE": "tcp", "DYN_EVENT_PLANE": "zmq"})
+    limit_mib = spec.derived.request_limit_mib or 0
+    return _written(
+        {
+            "DYN_REQUEST_PLANE": "tcp",
+            "DYN_EVENT_PLANE": "zmq",
+            "DYN_TCP_MAX_MESSAGE_SIZE": str(limit_mib * MIB),
+        }
+    )
 
 
 def frontend_environment(spec: StackSpec) -> Variables:
     """Of a frontend; it has no GPU, and gets tokenizer and configuration from the workers."""
-    values = {**home_environment(spec), "DYN_HTTP_GRACEFUL_SHUTDOWN_TIMEOUT_SECS": str(spec.derived.engine_drain_s)}
+    values = {
+        **home_environment(spec),
+        "DYN_HTTP_BODY_LIMIT_MB": str(spec.derived.request_limit_mib),
+        "DYN_HTTP_GRACEFUL_SHUTDOWN_TIMEOUT_SECS": str(spec.derived.engine_drain_s),
+    }
     if by_prefix(spec):
         # After this the router forgets a running request's load; its default is shorter than an agent's turn.
         values["DYN_ROUTER_ACTIVE_REQUEST_EXPIRY_SECS"] = str(spec.preset.serving.longest_request_s)
@@ -64,7 +78,7 @@ def _sglang(spec: StackSpec, role: Role) -> dict[str, str]:
         values["SGLANG_HICACHE_FILE_BACKEND_STORAGE_DIR"] = tier_path(spec)
         # Each rank counts the files it wrote itself (srt/mem_cache/storage/file/lru_file_evictor.py).
         values["SGLANG_HICACHE_FILE_BACKEND_MAX_SIZE"] = str(spec.derived.ssd_tier_bytes_per_rank)
-    return values
+    return {**values, **sglang_engine(spec).extra_environment}
 
 
 def tier_path(spec: StackSpec) -> str:

@@ -3,8 +3,7 @@
 - They run from the engine's image, on system nodes and without a GPU: tokenizer and parsers are the engine's own,
   because Dynamo's parsers do not know every model (``--dyn-chat-processor``). The parsers are named here: workers would
   not tell them. The model files that this takes come from the workers' system ports, over the network.
-- Router mode ``kv``: the router keeps, from the workers' events, what each has cached, in blocks that must be as long
-  as the engine's pages. With several frontends they tell each other what they have sent where.
+- How it routes is said by ``manifests.dynamo.routing_flags``, and a file that is mounted.
 - A request whose worker goes is carried on by another, a few times at most (``--migration-limit``).
 - All of a frontend is on one port, metrics included.
 - The Service is the kit's: routes name it, and it does not depend on how the operator names its own.
@@ -16,10 +15,12 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.caches import CACHE_PATH
-from manifests.chosen import by_prefix, dynamo_release, dynamo_router
+from manifests.chosen import dynamo_release, dynamo_router
 from manifests.dynamo.environment import frontend_environment
 from manifests.dynamo.names import FRONTEND, FRONTEND_PORT_NAME, MAIN, member_selector
 from manifests.dynamo.parsers import frontend_parsers
+from manifests.dynamo.policy_file import POLICY_PATH, policy_object
+from manifests.dynamo.routing_flags import routing_flags
 from manifests.flags import flags
 from manifests.naming import metadata
 from manifests.objects import KubernetesObject
@@ -55,7 +56,7 @@ def _pod(spec: StackSpec) -> dict[str, Any]:
         **({"topologySpreadConstraints": [_spread(spec)]} if dynamo_router(spec).frontends > 1 else {}),
         "securityContext": unprivileged(spec.rows.engine_user.uid),
         "containers": [_container(spec)],
-        "volumes": [{"name": "cache", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}],
+        "volumes": [{"name": "cache", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}, *_policy_volume(spec)],
     }
 
 
@@ -95,8 +96,14 @@ def _container(spec: StackSpec) -> dict[str, Any]:
         "volumeMounts": [
             {"name": "cache", "mountPath": CACHE_PATH},
             {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - in the container
+            *({"name": v["name"], "mountPath": POLICY_PATH, "readOnly": True} for v in _policy_volume(spec)),
         ],
     }
+
+
+def _policy_volume(spec: StackSpec) -> list[dict[str, Any]]:
+    policy = policy_object(spec)
+    return [{"name": "router-policy", "configMap": {"name": policy.body["metadata"]["name"]}}] if policy else []
 
 
 def _probe(path: str, *, period_s: int) -> dict[str, Any]:
@@ -109,15 +116,10 @@ def _probe(path: str, *, period_s: int) -> dict[str, Any]:
 
 
 def _arguments(spec: StackSpec) -> list[str]:
-    router = dynamo_router(spec)
-    routing: dict[str, Any] = {"router-mode": "kv" if by_prefix(spec) else "round-robin"}
-    if by_prefix(spec):
-        routing["kv-cache-block-size"] = spec.preset.serving.kv_cache.block_size_tokens
-        routing["router-replica-sync"] = router.frontends > 1
     return flags(
         {
             "http-port": dynamo_release(spec).ports.frontend,
-            **routing,
+            **routing_flags(spec),
             "migration-limit": _MIGRATIONS,
             "dyn-chat-processor": spec.rows.engine.kind,
             **frontend_parsers(spec),

@@ -19,6 +19,7 @@ from manifests.dynamo.environment import graph_environment
 from manifests.dynamo.frontend import frontend
 from manifests.dynamo.names import graph_name
 from manifests.dynamo.platform import PLATFORM
+from manifests.dynamo.policy_file import policy_object
 from manifests.dynamo.worker import worker
 from manifests.fabric_claims import claim_objects
 from manifests.naming import ENGINE, metadata
@@ -49,7 +50,7 @@ def graph(spec: StackSpec) -> KubernetesObject:
             },
             "spec": {
                 "backendFramework": spec.rows.engine.kind,
-                "env": graph_environment(),
+                "env": graph_environment(spec),
                 "components": [
                     {**component, **_runtime_version(spec)}
                     for component in (frontend(spec), *(worker(spec, role) for role in spec.roles))
@@ -63,6 +64,7 @@ def graph(spec: StackSpec) -> KubernetesObject:
         after=(
             PLATFORM,
             *(item.name for item in claim_objects(spec)),
+            *(item.name for item in (policy_object(spec),) if item),
             "graph-network-policy",
             "frontend-network-policy",
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from manifests.dynamo.disruption_budgets import disruption_budgets
 from manifests.dynamo.frontend import frontend_service
 from manifests.dynamo.graph import graph
+from manifests.dynamo.policy_file import policy_object
 from manifests.fabric_claims import claim_objects
 from manifests.objects import KubernetesObject
 from stacks.resolve import StackSpec
@@ -13,9 +14,11 @@ __all__ = ["dynamo_objects"]
 
 
 def dynamo_objects(spec: StackSpec) -> tuple[KubernetesObject, ...]:
-    """What workers claim, the graph, and how its pods are reached and disrupted."""
+    """What workers claim, what frontends mount, the graph, and how its pods are reached and disrupted."""
+    policy = policy_object(spec)
     return (
         *claim_objects(spec),
+        *((policy,) if policy else ()),
         graph(spec),
         frontend_service(spec),
         *disruption_budgets(spec),

@@ -4,6 +4,8 @@ What the preset leaves open is left to the engine: it picks attention and expert
 A decode worker gets its KV cache from prefill workers: it computes no prompt and keeps no prefix, so nothing about
 chunks, prefix cache, its events or its tiers is said to it. SGLang then sizes the sliding-window cache by the number of
 running requests.
+Attention ranks share the replica's GPUs: batch and running requests are those of all together, and the engine gives
+each its part; the bound of waiting requests is each rank's own.
 Source: SGLang 0.5.23, srt/arg_groups/fields, srt/arg_groups/*_hook.py, srt/model_executor/pool_configurator.py
 (SWARequestCapPoolConfigurator)
 """
@@ -19,8 +21,10 @@ from manifests.flags import flags
 from manifests.kv_tier import has_local_ssd_tier
 from manifests.weight_sets import drafter_weights, model_weights
 from stacks.memory import GB, GIB
+from stacks.parallelism import data_parallel
 from stacks.resolve import StackSpec
 from stacks.roles import Role
+from stacks.spec import PrefillDecode
 
 __all__ = ["sglang_arguments"]
 
@@ -40,9 +44,12 @@ def sglang_arguments(spec: StackSpec, role: Role) -> list[str]:
             "model-path": model_weights(spec).path,
             "served-model-name": spec.rows.model.served_name,
             "tp-size": tp,
-            "ep-size": tp if serving.shape.expert_parallel else None,
+            **_attention_ranks(spec),
+            **_experts(spec),
             "context-length": serving.context_tokens,
             "max-running-requests": engine.max_sequences,
+            **_waiting(spec),
+            "enable-priority-scheduling": _has_priorities(spec),
             "mem-fraction-static": engine.gpu_memory_utilization,
             "kv-cache-dtype": _KV_DTYPES[serving.kv_cache.dtype],
             "page-size": serving.kv_cache.block_size_tokens,
@@ -54,8 +61,39 @@ def sglang_arguments(spec: StackSpec, role: Role) -> list[str]:
             # A first forward pass may compile its kernels; that is slow, not stuck.
             "watchdog-timeout": spec.derived.compile_s,
             "enable-metrics": True,
+            **engine.extra_arguments,
         }
     )
+
+
+def _attention_ranks(spec: StackSpec) -> dict[str, Any]:
+    """With several, a drafter borrows the head of its own rank, which then has to be there."""
+    ranks = data_parallel(spec.preset.serving)
+    if ranks == 1:
+        return {}
+    return {"attn-dp-size": ranks, "enable-dp-lm-head": spec.preset.serving.speculation is not None}
+
+
+def _experts(spec: StackSpec) -> dict[str, Any]:
+    """Experts whole on their ranks, by the only way the model's row has for it; tokens travel to them."""
+    shape, needs = spec.preset.serving.shape, spec.rows.model.engines["sglang"].expert_parallel_needs
+    if not shape.expert_parallel:
+        return {}
+    return {"ep-size": shape.tensor_parallel, **(needs.arguments if needs else {})}
+
+
+def _waiting(spec: StackSpec) -> dict[str, Any]:
+    """More than these are refused at once. Prefill and decode workers of their own pass it over, so they get none."""
+    waiting, serving = sglang_engine(spec).max_waiting_requests, spec.preset.serving
+    if waiting is None or isinstance(serving.shape, PrefillDecode):
+        return {}
+    return {"max-queued-requests": max(1, waiting // data_parallel(serving))}
+
+
+def _has_priorities(spec: StackSpec) -> bool:
+    """Whether the engine orders requests, too: by the number that clients send, which the router passes on."""
+    flow = spec.preset.serving.routing.flow_control
+    return flow is not None and len({band.priority for band in flow.bands.values()}) > 1
 
 
 def _prompts(spec: StackSpec, role: Role) -> dict[str, Any]:
@@ -87,7 +125,7 @@ def _disaggregation(spec: StackSpec, role: Role) -> dict[str, Any]:
 def _tier(spec: StackSpec, role: Role) -> dict[str, Any]:
     """HiCache. Its size is of one rank, in GB of 10^9 bytes (srt/mem_cache/pool_host/base.py), rounded down.
 
-    Blocks are copied as they are made, which is SGLang's default: on eviction only, sliding windows would be lost.
+    Blocks are copied as they are made: on eviction only, sliding windows would be lost (sgl-project/sglang#28468).
     """
     if not role.tiered:
         return {}
@@ -97,7 +135,11 @@ def _tier(spec: StackSpec, role: Role) -> dict[str, Any]:
 
 
 def _hicache(size_bytes: int) -> dict[str, Any]:
-    return {"enable-hierarchical-cache": True, "hicache-size": size_bytes // GB}
+    return {
+        "enable-hierarchical-cache": True,
+        "hicache-size": size_bytes // GB,
+        "hicache-write-policy": "write_through",
+    }
 
 
 def _speculation(spec: StackSpec) -> dict[str, Any]:

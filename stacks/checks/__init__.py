@@ -9,6 +9,8 @@ from __future__ import annotations
 from stacks.checks import (
     capacity,
     cluster_options,
+    dynamo_routing,
+    engine_arguments,
     fabric,
     hardware,
     host_maintenance,
@@ -40,6 +42,8 @@ CHECKS: tuple[Check, ...] = (
     *serving.CHECKS,
     *routing.CHECKS,
     *llmd.CHECKS,
+    *dynamo_routing.CHECKS,
+    *engine_arguments.CHECKS,
     *speculation.CHECKS,
     *weights.CHECKS,
     *capacity.CHECKS,

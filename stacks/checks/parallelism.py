@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate, about
+from stacks.parallelism import data_parallel
 from stacks.problems import Problem
 from stacks.rows import DynamoRelease
 from stacks.spec import PrefillDecode
@@ -150,4 +151,43 @@ def prefill_decode(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (tensor_parallel, spans_nodes, engine_spans_nodes, expert_parallel, prefill_decode)
+@about("serving.engine.kind", "model.checkpoint")
+def expert_parallel_needs(c: Candidate) -> Iterator[Problem]:
+    """Where experts are spread by one exchange only, that has needs of its own."""
+    serving, support = c.preset.serving, c.rows.model.engines[c.preset.serving.engine.kind]
+    needs = support.expert_parallel_needs
+    if not (serving.shape.expert_parallel and support.expert_parallel and needs):
+        return
+    ranks, tp, capability = (
+        data_parallel(serving),
+        serving.shape.tensor_parallel,
+        c.rows.hardware.gpu.compute_capability,
+    )
+    missing = [
+        *(
+            [f"weights in {' or '.join(needs.precisions)}"]
+            if c.rows.checkpoint.precision not in needs.precisions
+            else []
+        ),
+        *([f"data_parallel {tp}, as tensor_parallel"] if needs.one_attention_rank_per_gpu and ranks != tp else []),
+        *(
+            [f"compute capability {' or '.join(needs.compute_capabilities)}"]
+            if capability not in needs.compute_capabilities
+            else []
+        ),
+    ]
+    if missing:
+        how = ", ".join(f"{name} {value}" for name, value in needs.arguments.items())
+        yield Problem(
+            rule="expert-parallel-needs",
+            path="serving.shape.expert_parallel",
+            value=True,
+            why=f"{serving.engine.kind} spreads the experts of {c.rows.model.title} by {how} only, which needs "
+            + ", ".join(missing),
+            allowed="false here",
+            remedy="set it to false: tensor parallelism splits experts too; or give it what it needs",
+            source=needs.source,
+        )
+
+
+CHECKS = (tensor_parallel, spans_nodes, engine_spans_nodes, expert_parallel, expert_parallel_needs, prefill_decode)

@@ -6,12 +6,13 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from stacks.forms import DnsLabel, Text, Version
+from stacks.forms import ComputeCapability, DnsLabel, Text, Version
 from stacks.rows.base import NotNegative, Positive, Sourced
 
 __all__ = ["Architecture", "Checkpoint", "Drafter", "EngineKind", "ModelRow", "ModelSupport"]
 
 EngineKind = Literal["vllm", "sglang"]
+Precision = Literal["bf16", "fp8", "nvfp4"]
 
 
 class Architecture(Sourced):
@@ -34,7 +35,7 @@ class Architecture(Sourced):
 class Checkpoint(Sourced):
     """One set of weights of a model."""
 
-    precision: Literal["bf16", "fp8", "nvfp4"]
+    precision: Precision
     weights_bytes: Positive
     needs: list[Literal["fp8_tensor_cores", "fp4_tensor_cores"]] = Field(default_factory=list)
 
@@ -52,12 +53,22 @@ class Drafter(Sourced):
     kv_bytes_per_token: Positive = Field(description="In bf16, all layers: what an engine that pools it keeps.")
 
 
+class ExpertParallelNeeds(Sourced):
+    """What has to be so before an engine spreads a model's experts over ranks, and how it is told to."""
+
+    precisions: Annotated[list[Precision], Field(min_length=1)]
+    compute_capabilities: Annotated[list[ComputeCapability], Field(min_length=1)]
+    one_attention_rank_per_gpu: bool = Field(description="Whether data_parallel has to equal tensor_parallel.")
+    arguments: dict[str, str | int | bool] = Field(description="Arguments that go with it.")
+
+
 class ModelSupport(Sourced):
     """What one engine needs to know to serve a model."""
 
     first_version: Version
     tensor_parallel: Annotated[list[Positive], Field(min_length=1)]
     expert_parallel: bool = Field(description="Whether the kit knows how to spread this model's experts there.")
+    expert_parallel_needs: ExpertParallelNeeds | None = Field(default=None, description="Null: nothing but GPUs.")
     arguments: dict[str, str | int | bool] = Field(description="Arguments every worker of this model takes.")
     refuses: dict[str, Text] = Field(default_factory=dict, description="Settings the engine refuses, with its reason.")
 

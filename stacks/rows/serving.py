@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from stacks.forms import ApiVersion, ComputeCapability, EnvironmentName, GkeVersion, Text, Version
+from stacks.forms import ApiVersion, ComputeCapability, EnvironmentName, FlagName, GkeVersion, Text, Version
 from stacks.rows.base import ChartRow, ContainerUser, EngineImage, ImageRow, NotNegative, Positive, Sourced, Strict
 from stacks.rows.models import EngineKind
 
@@ -38,7 +38,9 @@ class EngineMemory(Sourced):
 class EngineOffload(Sourced):
     """How an engine moves KV cache out of GPU memory."""
 
-    tiers: list[Literal["host_dram", "local_ssd"]] = Field(description="Tiers the kit can switch on in this engine.")
+    tiers: list[Literal["host_dram", "local_ssd", "tiered"]] = Field(
+        description="Tiers the kit can switch on in this engine."
+    )
     host_tier_in_shm: bool = Field(description="Whether the host tier is mapped in /dev/shm, which must hold it.")
     pod_memory_per_host_tier_byte: Annotated[float, Field(ge=1, le=4)] = Field(description="Pinning can cost more.")
     blocks_per_chunk: Positive | None = Field(description="GPU blocks that move together; null: no such setting.")
@@ -70,6 +72,12 @@ class EngineRow(Sourced):
     )
     nvfp4_expert_parallel_failed_on: list[ComputeCapability] = Field(
         description="Where NVFP4 experts under expert parallelism are reported to crash."
+    )
+    arguments_with_keys: dict[FlagName, Text] = Field(
+        default_factory=dict, description="Beginning of an argument to the preset's key that says the same."
+    )
+    no_prefix_cache_argument: FlagName | None = Field(
+        default=None, description="Switches the prefix cache off, and is refused with a tier; null: no such refusal."
     )
 
 
@@ -173,6 +181,15 @@ class DynamoRuntime(Sourced):
     prefill_decode: bool = Field(description="Whether the kit renders separate prefill and decode workers of it.")
 
 
+class RoutingCost(Sourced):
+    """What the router charges a worker for a request, in blocks; the worker that costs least gets it."""
+
+    function: Text = Field(description="Type of the router's worker selection.")
+    weights: dict[Text, Annotated[float, Field(ge=0, le=1000)]] = Field(
+        description="Every parameter of the function, as the release itself sets it."
+    )
+
+
 class DynamoRelease(Sourced):
     """One release of NVIDIA Dynamo: platform chart, API version, and the image of each engine."""
 
@@ -186,6 +203,7 @@ class DynamoRelease(Sourced):
     user: ContainerUser
     ports: DynamoPorts
     sizing: RouterSizing = Field(description="Requests of one frontend.")
+    routing_cost: RoutingCost
 
     @property
     def engines(self) -> dict[EngineKind, list[str]]:

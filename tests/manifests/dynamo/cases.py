@@ -8,6 +8,16 @@ __all__ = ["DYNAMO_CASES", "DYNAMO_PRESETS", "DYNAMO_STORAGES"]
 
 _BUCKET = {"kind": "bucket", "bucket": "your-weights-bucket", "prefix": "beam/dflash2"}
 _DRAFTER = {"serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": _BUCKET}}}
+_BANDS = {
+    "interactive": {"priority": 10, "longest_wait_s": 60},
+    "default": {"priority": 0, "longest_wait_s": 300},
+    "background": {"priority": -10, "longest_wait_s": 900},
+}
+_QUEUES = {
+    "routing": {"flow_control": {"order": "shortest_uncached", "bands": _BANDS}},
+    "engine": {"max_waiting_requests": 64},
+}
+_STICKY = {"session_affinity": {"strict": True, "forget_after_s": 600}}
 _AGGREGATED = {"kind": "aggregated", "replicas": 8, "tensor_parallel": 4, "expert_parallel": False}
 
 Case = tuple[str, dict[str, Any], list[str]]
@@ -55,6 +65,70 @@ DYNAMO_CASES: dict[str, Case] = {
     ),
     "dynamo-plain-kv": ("a4x-max-dynamo", {"serving": {"kv_cache": {"dtype": "auto"}}}, []),
     "dynamo-round-robin": ("a4x-max-dynamo", {"serving": {"routing": {"policy": {"kind": "round_robin"}}}}, []),
+    "dynamo-approximate": (
+        "a4x-max-dynamo",
+        {"serving": {"routing": {"policy": {"cache_view": "approximate"}}}},
+        ["routing:prefix_approximate"],
+    ),
+    "dynamo-sticky": (
+        "a4x-max-dynamo",
+        {"serving": {"router": {"frontends": 1}, "routing": _STICKY}},
+        ["routing:session_affinity"],
+    ),
+    "dynamo-soft": (
+        "a4x-max-dynamo",
+        {"serving": {"routing": {"session_affinity": {"strict": False, "forget_after_s": 60}}}},
+        ["routing:session_affinity"],
+    ),
+    "dynamo-bands": ("a4x-max-dynamo", {"serving": _QUEUES}, ["routing:shortest_uncached"]),
+    "dynamo-queued": (
+        "a4x-max-dynamo",
+        {"serving": {"shape": _AGGREGATED, "transport": None, "engine": {"max_waiting_requests": 64}}},
+        [],
+    ),
+    "dynamo-attention-ranks": (
+        "a4x-max-dynamo",
+        {
+            "serving": {
+                **_QUEUES,
+                "shape": {**_AGGREGATED, "data_parallel": 4, "expert_parallel": True},
+                "transport": None,
+            }
+        },
+        ["parallelism:tp4-dp4-ep", "routing:shortest_uncached"],
+    ),
+    "dynamo-attention-ranks-drafter": (
+        "a4x-max-dynamo",
+        {"serving": {**_DRAFTER["serving"], "shape": {**_AGGREGATED, "data_parallel": 2}, "transport": None}},
+        ["parallelism:tp4-dp2", "speculation:dflash2"],
+    ),
+    "dynamo-tiered": (
+        "a4x-max-dynamo",
+        {
+            "serving": {
+                "kv_cache": {
+                    "offload": {
+                        "kind": "tiered",
+                        "host_dram_gib_per_replica": 400,
+                        "local_ssd_gib_per_replica": 4000,
+                    }
+                }
+            }
+        },
+        ["kv-offload:tiered"],
+    ),
+    "dynamo-extra": (
+        "a4x-max-dynamo",
+        {
+            "serving": {
+                "engine": {
+                    "extra_arguments": {"enable-cache-report": True, "log-level": "warning"},
+                    "extra_environment": {"SGLANG_OPT_BEAM_DECODE_GEMV": "1"},
+                }
+            }
+        },
+        [],
+    ),
     "dynamo-one-frontend": ("a4x-max-dynamo", {"serving": {"router": {"frontends": 1}}}, []),
     "dynamo-drafter": ("a4x-max-dynamo", _DRAFTER, ["speculation:dflash2"]),
     "dynamo-rdma": ("a4x-max-dynamo", {"serving": {"transport": {"name": "nvlink+rdma"}}}, ["transport:nvlink+rdma"]),
@@ -67,6 +141,13 @@ DYNAMO_CASES: dict[str, Case] = {
     ),
     "dynamo-vllm-drafter": ("g4-dynamo", _DRAFTER, ["speculation:dflash2"]),
     "dynamo-vllm-round-robin": ("g4-dynamo", {"serving": {"routing": {"policy": {"kind": "round_robin"}}}}, []),
+    "dynamo-vllm-approximate": (
+        "g4-dynamo",
+        {"serving": {"routing": {"policy": {"cache_view": "approximate"}}}},
+        ["routing:prefix_approximate"],
+    ),
+    "dynamo-vllm-sticky": ("g4-dynamo", {"serving": {"routing": _STICKY}}, ["routing:session_affinity"]),
+    "dynamo-vllm-bands": ("g4-dynamo", {"serving": _QUEUES}, ["routing:shortest_uncached"]),
     "dynamo-accepted": ("a4x-max-dynamo", {"serving": {"wait": "accepted"}}, []),
     "dynamo-unmonitored": ("a4x-max-dynamo", {"monitoring": {"kind": "none"}}, []),
 }

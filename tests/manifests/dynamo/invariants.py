@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import yaml
+
 from ..cluster_objects import Body, Objects, flag
 from ..mounted import mounted_agree
 from .graphs import component, components, container, environment, pod, workers
@@ -14,10 +16,13 @@ __all__ = [
     "block_sizes_agree",
     "caches_are_on_volumes",
     "claims_agree",
+    "event_ports_are_free",
     "frontend_ports_agree",
     "gpus_are_ranks",
     "labels_survive_grove",
     "pods_are_restricted",
+    "policies_queue",
+    "policy_is_mounted",
     "probes_find_the_system_port",
     "roles_agree",
     "selectors_find_pods",
@@ -82,16 +87,68 @@ def probes_find_the_system_port(objects: Objects) -> Iterator[str]:
 
 
 def block_sizes_agree(objects: Objects) -> Iterator[str]:
-    """A router that counts in other blocks than the engine finds no prefix; one without events knows none."""
-    mode = flag(container(component(objects, "frontend")), "router-mode")
-    size = flag(container(component(objects, "frontend")), "kv-cache-block-size")
+    """A router that counts in other blocks than the engine finds no prefix; one that hears of none knows none."""
+    frontend = container(component(objects, "frontend"))
+    mode, size = flag(frontend, "router-mode"), flag(frontend, "kv-cache-block-size")
+    listens = flag(frontend, "router-kv-events") is not None
+    if (mode == "kv") != (listens != (flag(frontend, "no-router-kv-events") is not None)):
+        yield f"router mode {mode} does not say whether it listens to events"
     for worker in workers(objects):
         page = flag(container(worker), "page-size") or flag(container(worker), "block-size")
         if mode == "kv" and size != page:
             yield f"{worker['name']}: pages of {page} tokens, the router counts blocks of {size}"
         events = flag(container(worker), "kv-events-config")
-        if worker["type"] != "decode" and (events is not None) != (mode == "kv"):
-            yield f"{worker['name']}: router mode {mode}, events {events}"
+        if worker["type"] != "decode" and (events is not None) != listens:
+            yield f"{worker['name']}: the router {'listens' if listens else 'does not listen'}, events {events}"
+
+
+def event_ports_are_free(objects: Objects) -> Iterator[str]:
+    """Each attention rank publishes on a port of its own, the first one's and up; nothing else listens there."""
+    for worker in workers(objects):
+        main = container(worker)
+        events = flag(main, "kv-events-config")
+        if events is None:
+            continue
+        first = int(events["endpoint"].rpartition(":")[2])
+        ranks = int(flag(main, "attn-dp-size") or flag(main, "data-parallel-size") or 1)
+        others = {port["containerPort"] for port in main["ports"]}
+        others |= {int(port) for port in (flag(main, "disaggregation-bootstrap-port"),) if port}
+        if taken := others & set(range(first, first + ranks)):
+            yield f"{worker['name']}: {ranks} ranks publish from {first} on, taken are {sorted(taken)}"
+
+
+def policy_is_mounted(objects: Objects) -> Iterator[str]:
+    """The file the router reads is mounted where it looks, from an object that cannot be changed."""
+    frontend = component(objects, "frontend")
+    path = flag(container(frontend), "router-policy-config")
+    maps = {v["configMap"]["name"]: v["name"] for v in pod(frontend)["volumes"] if "configMap" in v}
+    if path is None:
+        if maps:
+            yield f"mounted and not read: {maps}"
+        return
+    folders = {m["mountPath"]: m["name"] for m in container(frontend)["volumeMounts"]}
+    folder, _, file = path.rpartition("/")
+    found = [b for b in objects.kind("ConfigMap") if maps.get(b["metadata"]["name"]) == folders.get(folder, "")]
+    if len(found) != 1 or file not in found[0]["data"] or not found[0]["immutable"]:
+        yield f"{path} is in none of {sorted(maps)}"
+
+
+def policies_queue(objects: Objects) -> Iterator[str]:
+    """Every class has a threshold, without which it never queues, and its share; the default family is there."""
+    for body in objects.kind("ConfigMap"):
+        if "policy.yaml" not in body["data"]:
+            continue
+        policy = yaml.safe_load(body["data"]["policy.yaml"])
+        classes = policy.get("policy_classes", [])
+        buckets = {bucket["bucket"] for bucket in policy.get("uncached_isl_buckets", [])}
+        for each in classes:
+            numbers = [each["quantum"], each["prefill_busy_threshold"], each.get("request_queue_limit_per_worker", 1)]
+            if not all(isinstance(number, int) and number > 0 for number in numbers):
+                yield f"{each['name']}: {numbers}"
+            if each["cache_bucket"] not in buckets:
+                yield f"{each['name']} is in a bucket that is not there"
+        if classes and policy["default_policy_family"] not in {each["policy_family"] for each in classes}:
+            yield f"nobody is in {policy['default_policy_family']}"
 
 
 def gpus_are_ranks(objects: Objects) -> Iterator[str]:

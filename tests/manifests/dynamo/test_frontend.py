@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from stacks.memory import MIB
+
 from ..cases import spec_of
 from ..cluster_objects import objects_of
 from .cases import DYNAMO_CASES
-from .graphs import arguments, component, container, environment, graph, pod, workers
+from .graphs import arguments, component, components, container, environment, graph, pod, workers
 
 KV = [
     "--http-port=8000",
     "--router-mode=kv",
     "--kv-cache-block-size=64",
+    "--router-kv-events",
     "--router-replica-sync",
+    "--router-policy-config=/etc/dynamo-router/policy.yaml",
     "--migration-limit=3",
     "--dyn-chat-processor=sglang",
     "--reasoning-parser=beam",
@@ -29,15 +33,54 @@ def test_one_frontend_has_nobody_to_agree_with() -> None:
     assert arguments("dynamo-one-frontend", "frontend") == [a for a in KV if a != "--router-replica-sync"]
 
 
-def test_round_robin_knows_no_blocks() -> None:
-    blocks = ("--kv-cache-block-size", "--router-replica-sync", "--router-mode")
+def test_round_robin_knows_no_blocks_and_reads_no_policy() -> None:
+    objects, of_caches = objects_of("dynamo-round-robin"), ("--kv-cache", "--router-")
     assert arguments("dynamo-round-robin", "frontend") == [
         KV[0],
         "--router-mode=round-robin",
-        *(a for a in KV[1:] if not a.startswith(blocks)),
+        *(a for a in KV[1:] if not a.startswith(of_caches)),
     ]
-    values = environment(component(objects_of("dynamo-round-robin"), "frontend"))
-    assert "DYN_ROUTER_ACTIVE_REQUEST_EXPIRY_SECS" not in values
+    assert "DYN_ROUTER_ACTIVE_REQUEST_EXPIRY_SECS" not in environment(component(objects, "frontend"))
+    assert not [b for b in objects.kind("ConfigMap") if b["metadata"]["name"].startswith("router-policy")]
+
+
+CHANGES: dict[str, tuple[set[str], set[str]]] = {
+    "dynamo-approximate": ({"--no-router-kv-events"}, {"--router-kv-events"}),
+    "dynamo-soft": ({"--router-session-affinity-ttl-secs=60", "--router-session-affinity-mode=soft"}, set()),
+    "dynamo-sticky": (
+        {"--router-session-affinity-ttl-secs=600", "--router-session-affinity-mode=hard"},
+        {"--router-replica-sync"},
+    ),
+    "dynamo-bands": (set(), set()),
+}
+"""Case: what its frontends have and the preset's have not, and the reverse. Queues are in the file."""
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_a_feature_of_routing_changes_its_flags_and_no_other(case: str) -> None:
+    changed = set(arguments(case, "frontend"))
+    assert (changed - set(KV), set(KV) - changed) == CHANGES[case]
+
+
+def test_a_prompt_of_full_length_fits_in_a_body_and_in_a_message() -> None:
+    """A million tokens of 32 bytes; a shorter context gets no less than Dynamo's own limit of a message."""
+    for case, limit_mib in (("a4x-max-dynamo", 32), ("dynamo-round-robin", 32)):
+        objects = objects_of(case)
+        shared = {e["name"]: e["value"] for e in graph(objects)["spec"]["env"]}
+        assert shared["DYN_TCP_MAX_MESSAGE_SIZE"] == str(limit_mib * MIB)
+        assert environment(component(objects, "frontend"))["DYN_HTTP_BODY_LIMIT_MB"] == str(limit_mib)
+
+
+def test_planes_are_said_once_for_all() -> None:
+    """Of discovery the operator takes care; the others have to be the same on both sides."""
+    objects = objects_of("a4x-max-dynamo")
+    assert {e["name"]: e["value"] for e in graph(objects)["spec"]["env"]} == {
+        "DYN_REQUEST_PLANE": "tcp",
+        "DYN_EVENT_PLANE": "zmq",
+        "DYN_TCP_MAX_MESSAGE_SIZE": str(32 * MIB),
+    }
+    for found in components(objects):
+        assert not [name for name in environment(found) if name.endswith("_PLANE") or "DISCOVERY" in name]
 
 
 def test_vllm_parses_what_vllm_wrote() -> None:

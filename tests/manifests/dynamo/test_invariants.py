@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import yaml
 
 from ..cluster_objects import Body, Objects, objects_of
 from . import invariants
@@ -43,6 +44,13 @@ def drop(found: Body, name: str) -> None:
 
 def environment(found: Body, name: str, value: str) -> None:
     next(e for e in container(found)["env"] if e["name"] == name)["value"] = value
+
+
+def _edit_policy(objects: Objects, edit: Callable[[Body], None]) -> None:
+    data = objects.one("ConfigMap", "router-policy")["data"]
+    policy = yaml.safe_load(data["policy.yaml"])
+    edit(policy)
+    data["policy.yaml"] = yaml.safe_dump(policy)
 
 
 BROKEN: dict[str, tuple[str, str, Callable[[Objects], None]]] = {
@@ -87,6 +95,32 @@ BROKEN: dict[str, tuple[str, str, Callable[[Objects], None]]] = {
         lambda o: swap(component(o, "worker"), "block-size", "16"),
     ),
     "no events for the router": ("block_sizes_agree", PRESET, lambda o: drop(prefill(o), "kv-events-config")),
+    "router listens to nobody": (
+        "block_sizes_agree",
+        "dynamo-approximate",
+        lambda o: container(frontend(o))["args"].append("--router-kv-events"),
+    ),
+    "ranks publish on the system port": (
+        "event_ports_are_free",
+        "dynamo-attention-ranks",
+        lambda o: put(container(component(o, "worker"))["ports"][0], "containerPort", 5560),
+    ),
+    "policy that is not mounted": ("policy_is_mounted", PRESET, lambda o: pod(frontend(o))["volumes"].pop()),
+    "policy that may change": (
+        "policy_is_mounted",
+        PRESET,
+        lambda o: put(o.one("ConfigMap", "router-policy"), "immutable", value=False),
+    ),
+    "queue that never queues": (
+        "policies_queue",
+        "dynamo-bands",
+        lambda o: _edit_policy(o, lambda policy: put(policy["policy_classes"][0], "prefill_busy_threshold", 0)),
+    ),
+    "default family that nobody is in": (
+        "policies_queue",
+        "dynamo-bands",
+        lambda o: _edit_policy(o, lambda policy: put(policy, "default_policy_family", "premium")),
+    ),
     "two of four GPUs used": ("gpus_are_ranks", PRESET, lambda o: swap(prefill(o), "tp-size", "2")),
     "half of the nodes": (
         "gpus_are_ranks",

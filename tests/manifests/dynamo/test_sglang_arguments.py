@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
-from manifests.dynamo.sglang_arguments import sglang_arguments
 from stacks.memory import GB, GIB
 
 from ..cases import spec_of
@@ -47,6 +45,7 @@ PREFILL = {
     "--disaggregation-bootstrap-port=30001",
     "--enable-hierarchical-cache",
     "--hicache-size=17",
+    "--hicache-write-policy=write_through",
     "--hicache-storage-backend=file",
 }
 DRAFTER = {"--speculative-algorithm=DFLASH", "--speculative-num-draft-tokens=8"}
@@ -54,8 +53,17 @@ DRAFTER = {"--speculative-algorithm=DFLASH", "--speculative-num-draft-tokens=8"}
 CHANGES: dict[str, tuple[set[str], set[str]]] = {
     "dynamo-no-tier": (
         set(),
-        {"--enable-hierarchical-cache", "--hicache-size=17", "--hicache-storage-backend=file"},
+        {
+            "--enable-hierarchical-cache",
+            "--hicache-size=17",
+            "--hicache-write-policy=write_through",
+            "--hicache-storage-backend=file",
+        },
     ),
+    "dynamo-tiered": ({"--hicache-size=107"}, {"--hicache-size=17"}),
+    "dynamo-approximate": (set(), {'--kv-events-config={"endpoint":"tcp://*:5557","publisher":"zmq"}'}),
+    "dynamo-bands": ({"--enable-priority-scheduling"}, set()),
+    "dynamo-extra": ({"--enable-cache-report", "--log-level=warning"}, set()),
     "dynamo-host-dram": ({"--hicache-size=107"}, {"--hicache-size=17", "--hicache-storage-backend=file"}),
     "dynamo-plain-kv": (set(), {"--kv-cache-dtype=fp8_e4m3"}),
     "dynamo-round-robin": (set(), {'--kv-events-config={"endpoint":"tcp://*:5557","publisher":"zmq"}'}),
@@ -98,14 +106,40 @@ def test_a_worker_of_both_has_no_disaggregation() -> None:
     assert "--hicache-storage-backend=file" in worker
 
 
-def test_experts_spread_over_all_ranks_where_the_shape_says_so() -> None:
-    """No model of the catalog lets SGLang do this yet; a shape that asks for it must not be passed over."""
-    spec = spec_of("dynamo-aggregated")
-    shape = spec.preset.serving.shape.model_copy(update={"expert_parallel": True})
-    serving = spec.preset.serving.model_copy(update={"shape": shape})
-    spread = replace(spec, preset=spec.preset.model_copy(update={"serving": serving}))
-    added = set(sglang_arguments(spread, spec.roles[0])) - set(sglang_arguments(spec, spec.roles[0]))
-    assert added == {"--ep-size=4"}
+def _added(case: str, than: str = "dynamo-aggregated") -> tuple[set[str], set[str]]:
+    changed, before = set(arguments(case, "worker")), set(arguments(than, "worker"))
+    return changed - before, before - changed
+
+
+def test_experts_travel_by_the_one_exchange_the_model_has() -> None:
+    assert _added("dynamo-attention-ranks") == (
+        {
+            "--attn-dp-size=4",
+            "--ep-size=4",
+            "--moe-a2a-backend=flashinfer_megamoe",
+            "--moe-runner-backend=flashinfer_megamoe",
+            "--max-queued-requests=16",
+            "--enable-priority-scheduling",
+        },
+        set(),
+    )
+
+
+def test_a_drafter_on_attention_ranks_has_their_heads() -> None:
+    added, removed = _added("dynamo-attention-ranks-drafter")
+    (path,) = (a for a in added if a.startswith("--speculative-draft-model-path="))
+    assert (added, removed) == ({"--attn-dp-size=2", "--enable-dp-lm-head", *DRAFTER, path}, set())
+
+
+def test_waiting_requests_are_bounded_where_the_engine_heeds_it() -> None:
+    """Prefill and decode workers would pass it over (SGLang 0.5.23, --max-queued-requests)."""
+    assert _added("dynamo-queued") == ({"--max-queued-requests=64"}, set())
+    assert not [a for a in arguments("dynamo-bands", "prefill") if a.startswith("--max-queued")]
+
+
+def test_what_a_preset_hands_on_comes_last() -> None:
+    assert arguments("dynamo-extra", "decode")[-2:] == ["--enable-cache-report", "--log-level=warning"]
+    assert environment(component(objects_of("dynamo-extra"), "decode"))["SGLANG_OPT_BEAM_DECODE_GEMV"] == "1"
 
 
 def test_over_two_nodes_the_size_is_the_replicas_and_the_operator_adds_the_rest() -> None:

@@ -1,0 +1,45 @@
+"""Bands of a preset as Dynamo's router serves them: queues that take turns, each with a share.
+
+A Dynamo queue has no rank; deficit round robin gives each ``quantum`` uncached prompt tokens a turn. So priorities
+become shares, and nobody starves.
+Source: ai-dynamo/dynamo, docs, deficit round robin queue scheduling; lib/kv-router/src/scheduling/policy_queue.rs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stacks.spec import Band
+
+__all__ = ["default_band", "quantum_tokens", "queue_limit"]
+
+_SHARE = 2
+"""Of a band, as a multiple of the next lower one's."""
+_SHED_FIRST = 4
+"""A band below priority 0 has room for this part of the requests that others may queue."""
+
+
+def quantum_tokens(bands: Mapping[str, Band], name: str, *, step_tokens: int) -> int:
+    """Uncached prompt tokens a band may start a turn.
+
+    The lowest band gets ``step_tokens``, what one engine step computes; each higher priority twice the one below it.
+    Bands of one priority get the same.
+    """
+    ranks = sorted({band.priority for band in bands.values()})
+    return int(step_tokens * _SHARE ** ranks.index(bands[name].priority))
+
+
+def queue_limit(band: Band, waiting_requests: int | None) -> int | None:
+    """Requests of a band that may queue, a replica; None: as many as come.
+
+    The router refuses what comes to a full queue. Below priority 0 a band's queue is a quarter as long, so that it is
+    full first.
+    """
+    if waiting_requests is None or band.priority >= 0:
+        return waiting_requests
+    return max(1, waiting_requests // _SHED_FIRST)
+
+
+def default_band(bands: Mapping[str, Band]) -> str:
+    """The band of requests that name none: the one of priority 0. ``stacks.checks`` makes sure that there is one."""
+    return min(bands, key=lambda name: (abs(bands[name].priority), name))

@@ -1,0 +1,213 @@
+"""Routing that Dynamo has no way for, or has in another way than a preset's words promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stacks.checks.candidate import Candidate, about
+from stacks.parallelism import data_parallel
+from stacks.problems import Problem
+from stacks.rows import DynamoRelease
+from stacks.spec import DynamoRouter, FlowControl, PrefillDecode, PrefixAndLoad, SglangEngine
+from stacks.wording import some
+
+__all__ = ["CHECKS"]
+
+_QUEUES = "Dynamo docs, router configuration: policy-class queues"
+_ORDERS = ("arrival", "shortest_uncached")
+
+
+def _flow(c: Candidate) -> FlowControl | None:
+    return c.preset.serving.routing.flow_control
+
+
+@about("serving.router.kind")
+def queue_order(c: Candidate) -> Iterator[Problem]:
+    """Dynamo's queues know arrivals and what is left to compute, and nothing of a session's turns."""
+    flow = _flow(c)
+    if flow and isinstance(c.rows.release, DynamoRelease) and flow.order not in _ORDERS:
+        yield Problem(
+            rule="queue-order",
+            path="serving.routing.flow_control.order",
+            value=flow.order,
+            why="Dynamo's router orders requests by arrival or by what is left to compute, which later turns have "
+            "least of; how deep a session is, it does not know",
+            allowed=", ".join(_ORDERS),
+            remedy="choose an allowed order, or serving.router.kind llm-d",
+            source="Dynamo 1.6.1, router policy file: queue_policy fcfs and wspt",
+        )
+
+
+@about("serving.router.kind", "serving.routing.policy.kind")
+def queues_of_the_cache_router(c: Candidate) -> Iterator[Problem]:
+    """Only the router that looks at caches has queues; the others send on what comes."""
+    if isinstance(c.rows.release, DynamoRelease) and _flow(c) and not _by_cache(c):
+        yield Problem(
+            rule="flow-control-round-robin",
+            path="serving.routing.flow_control",
+            why="Dynamo's frontend queues requests in router mode kv only; in turns, they would start at once",
+            allowed="null with policy round_robin",
+            remedy="set serving.routing.policy to {kind: prefix_and_load, ...}, or leave flow_control out",
+            source=_QUEUES,
+        )
+
+
+def _by_cache(c: Candidate) -> bool:
+    return isinstance(c.preset.serving.routing.policy, PrefixAndLoad)
+
+
+@about("serving.router.kind")
+def band_of_zero(c: Candidate) -> Iterator[Problem]:
+    """Requests that name no band need one to be in."""
+    flow = _flow(c)
+    if not isinstance(c.rows.release, DynamoRelease) or flow is None:
+        return
+    zero = [name for name, band in flow.bands.items() if band.priority == 0]
+    if len(zero) != 1:
+        yield Problem(
+            rule="default-band",
+            path="serving.routing.flow_control.bands",
+            value=", ".join(zero) or None,
+            why=f"requests that name no band are in the one of priority 0, and there "
+            f"{'is none' if not zero else 'are several'}",
+            allowed="exactly one band of priority 0",
+            remedy="give one band priority 0, and the others more or less",
+            source="Dynamo 1.6.1, router policy file: default_policy_family names one family",
+        )
+
+
+@about("serving.router.kind")
+def bounds_of_queues(c: Candidate) -> Iterator[Problem]:
+    """Dynamo bounds a queue by its length, not by how long a request has waited."""
+    flow, waiting = _flow(c), c.preset.serving.engine.max_waiting_requests
+    if not isinstance(c.rows.release, DynamoRelease) or flow is None or not _by_cache(c):
+        return
+    longest = max(band.longest_wait_s for band in flow.bands.values())
+    yield Problem(
+        rule="band-wait",
+        path="serving.routing.flow_control.bands",
+        value=longest,
+        why="Dynamo's queues are bounded by length, so longest_wait_s refuses nothing there: "
+        + (f"a queue takes {some(waiting, 'request')} a replica" if waiting else "and no length is set either"),
+        allowed="serving.engine.max_waiting_requests, and the clients' own deadline",
+        remedy="set serving.engine.max_waiting_requests" if not waiting else "rely on the length, or on llm-d",
+        source=_QUEUES,
+        severity="note" if waiting else "warning",
+    )
+
+
+@about("serving.router.kind")
+def affinity_of_several_frontends(c: Candidate) -> Iterator[Problem]:
+    """Each frontend binds sessions by itself; the others hear of it a moment later, or not."""
+    affinity, router = c.preset.serving.routing.session_affinity, c.preset.serving.router
+    if affinity and affinity.strict and isinstance(router, DynamoRouter) and router.frontends > 1:
+        yield Problem(
+            rule="affinity-frontends",
+            path="serving.router.frontends",
+            value=router.frontends,
+            why="every frontend has its own bindings and tells the others without waiting for them; two requests of a "
+            "new session at two frontends can be bound to two replicas",
+            allowed="1 for sessions that never move; more where a rare move is all right",
+            remedy="set it to 1, or session_affinity.strict to false",
+            source="Dynamo docs, session affinity: synchronization is advisory",
+            severity="warning",
+        )
+
+
+@about("serving.router.kind")
+def soft_affinity(c: Candidate) -> Iterator[Problem]:
+    """The release's cost function takes a session's replica for the only one as long as it may be chosen."""
+    affinity = c.preset.serving.routing.session_affinity
+    if affinity and not affinity.strict and isinstance(c.rows.release, DynamoRelease):
+        yield Problem(
+            rule="soft-affinity",
+            path="serving.routing.session_affinity.strict",
+            value=False,
+            why=f"{c.rows.release.routing_cost.function} keeps a session where it is while that replica can take "
+            "requests at all; it does not leave it for a better one",
+            allowed="false, meaning so much and no more",
+            remedy="leave session_affinity out to weigh every request anew",
+            source="Dynamo docs, maintain session affinity: soft mode with the default selector",
+            severity="note",
+        )
+
+
+@about("serving.router.kind", "serving.engine.kind", "serving.shape.kind")
+def prefill_by_length(c: Candidate) -> Iterator[Problem]:
+    """Skipping the prefill replica takes an engine whose decode replicas keep prefixes, and tell of them."""
+    shape = c.preset.serving.shape
+    if not (isinstance(shape, PrefillDecode) and shape.from_uncached_tokens is not None):
+        return
+    if isinstance(c.rows.release, DynamoRelease) and isinstance(c.preset.serving.engine, SglangEngine):
+        yield Problem(
+            rule="conditional-prefill",
+            path="serving.shape.from_uncached_tokens",
+            value=shape.from_uncached_tokens,
+            why="Dynamo decides so for vLLM and TensorRT-LLM only: SGLang's decode replicas keep no prefixes, so every "
+            "prompt goes through a prefill replica",
+            allowed="null",
+            remedy="leave it out",
+            source="Dynamo docs, conditional disaggregation: not supported for SGLang",
+        )
+
+
+@about("serving.engine.kind", "serving.shape.kind")
+def waiting_by_role(c: Candidate) -> Iterator[Problem]:
+    """SGLang passes its own bound over where prefill is apart from decode."""
+    serving = c.preset.serving
+    bound = serving.engine.max_waiting_requests
+    if isinstance(serving.engine, SglangEngine) and isinstance(serving.shape, PrefillDecode) and bound and not _flow(c):
+        yield Problem(
+            rule="waiting-requests",
+            path="serving.engine.max_waiting_requests",
+            value=bound,
+            why="SGLang passes this bound over in prefill and decode workers of their own, and no queue of the router "
+            "takes it either",
+            allowed="null, or a number together with serving.routing.flow_control",
+            remedy="add flow_control, whose queues have this length, or leave it out",
+            source="SGLang 0.5.23, --max-queued-requests: ignored with disaggregation-mode",
+        )
+
+
+@about("serving.engine.kind", "serving.shape.kind")
+def attention_ranks(c: Candidate) -> Iterator[Problem]:
+    """Attention ranks of SGLang share the tensor parallel group, and each has sequences of its own."""
+    serving = c.preset.serving
+    ranks, tp = data_parallel(serving), serving.shape.tensor_parallel
+    if not isinstance(serving.engine, SglangEngine) or ranks == 1:
+        return
+    if tp % ranks:
+        yield Problem(
+            rule="attention-ranks",
+            path="serving.shape.data_parallel",
+            value=ranks,
+            why=f"the {some(tp, 'GPU')} of a replica do not divide into {ranks} attention ranks; SGLang stops with a "
+            "bare assertion",
+            allowed=", ".join(str(size) for size in range(1, tp + 1) if tp % size == 0),
+            remedy="choose an allowed number",
+            source="SGLang 0.5.23, srt/arg_groups/parallel_hook.py: tp_size % attn_dp_size",
+        )
+    elif serving.engine.max_sequences < ranks:
+        yield Problem(
+            rule="attention-rank-sequences",
+            path="serving.engine.max_sequences",
+            value=serving.engine.max_sequences,
+            why=f"{some(ranks, 'attention rank')} share these sequences, and some would have none: the engine stops at "
+            "start",
+            allowed=f"{ranks} or more",
+            remedy="raise it, or lower serving.shape.data_parallel",
+            source="SGLang 0.5.23, srt/model_executor/pool_configurator.py: max_running_requests // attn_dp_size",
+        )
+
+
+CHECKS = (
+    queue_order,
+    queues_of_the_cache_router,
+    band_of_zero,
+    bounds_of_queues,
+    affinity_of_several_frontends,
+    soft_affinity,
+    prefill_by_length,
+    waiting_by_role,
+    attention_ranks,
+)
