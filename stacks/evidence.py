@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from stacks.derive import Derived
+from stacks.derived import Derived
 from stacks.parallelism import data_parallel
 from stacks.problems import Problem, touches
 from stacks.spec import Evidence, PrefillDecode, PrefixAndLoad, Preset, Routing

@@ -17,7 +17,8 @@ from stacks.catalog_files import Catalog, load_catalog
 from stacks.charts import ChartReference, chart_reference
 from stacks.checks import Candidate, check_all
 from stacks.composition import Composition, allowed_overrides, check_alone, lay_over, placed
-from stacks.derive import Derived, derive
+from stacks.derive import derive
+from stacks.derived import Derived
 from stacks.evidence import Feature, Subject, features, unaccepted, unused_acceptances
 from stacks.images import ImageReference, image_reference, read_lock
 from stacks.merging import origin_of

@@ -7,7 +7,7 @@ import sys
 
 from tests.docs.component_pages import COMPONENTS, components_page
 from tests.docs.hardware_page import HARDWARE, hardware_page
-from tests.docs.pages import OWNERSHIP, README, ownership_page, readme
+from tests.docs.pages import LADDER, OWNERSHIP, README, ladder_page, ownership_page, readme
 from tests.docs.preflight_page import PREFLIGHT, preflight_page
 from tests.docs.security_page import SECURITY, security_page
 from tests.matrix.page import MATRIX, matrix_page
@@ -33,4 +33,5 @@ if __name__ == "__main__":
     SECURITY.write_text(security_page())
     MATRIX.write_text(matrix_page())
     PREFLIGHT.write_text(preflight_page())
+    LADDER.write_text(ladder_page(LADDER.read_text()))
     README.write_text(readme(README.read_text()))

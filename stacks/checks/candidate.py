@@ -8,7 +8,7 @@ from functools import cached_property, wraps
 from typing import Any
 
 from stacks.charts import ChartReference
-from stacks.derive import Derived
+from stacks.derived import Derived
 from stacks.images import ImageReference
 from stacks.pools import Pool, accelerator_pools
 from stacks.problems import Problem, touches

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Literal
 
 from stacks.checks.candidate import Candidate
-from stacks.derive import Derived, derive
+from stacks.derive import derive
+from stacks.derived import Derived
 from stacks.memory import GB, GIB, MIB
 from stacks.parallelism import data_parallel
 from stacks.problems import Problem

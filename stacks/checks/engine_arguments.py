@@ -36,24 +36,6 @@ def refused_for_the_model(c: Candidate) -> Iterator[Problem]:
 
 
 @about("serving.engine.kind")
-def has_a_key(c: Candidate) -> Iterator[Problem]:
-    """Where the kit has a key, an argument would leave everything that follows from the key as it was."""
-    for path, name, value in _names(c):
-        key = next((k for prefix, k in c.rows.engine.arguments_with_keys.items() if name.startswith(prefix)), None)
-        if key is not None:
-            yield Problem(
-                rule="argument-has-a-key",
-                path=path,
-                value=value,
-                why=f"the kit sets this by {key}: memory, disks, ports and the router follow from that, and would not "
-                "know of the argument",
-                allowed=key,
-                remedy=f"say it by {key}",
-                source=c.rows.engine.source,
-            )
-
-
-@about("serving.engine.kind")
 def tier_needs_prefixes(c: Candidate) -> Iterator[Problem]:
     """A tier holds prefixes; an engine that keeps none refuses to start with one."""
     for path, name, value in _names(c):
@@ -70,4 +52,4 @@ def tier_needs_prefixes(c: Candidate) -> Iterator[Problem]:
             )
 
 
-CHECKS = (refused_for_the_model, has_a_key, tier_needs_prefixes)
+CHECKS = (refused_for_the_model, tier_needs_prefixes)

@@ -103,7 +103,7 @@ def expert_parallel(c: Candidate) -> Iterator[Problem]:
     support = c.rows.model.engines[kind]
     if c.rows.model.architecture.experts == 0:
         why, source = "a dense model has no experts to spread", c.rows.model.architecture.source
-    elif shape.tensor_parallel == 1:
+    elif shape.tensor_parallel == 1 and data_parallel(c.preset.serving) == 1:
         why, source = "one GPU has nobody to share experts with", c.rows.model.architecture.source
     elif not support.expert_parallel:
         why = f"the kit does not spread the experts of this model with {kind}"
@@ -120,6 +120,39 @@ def expert_parallel(c: Candidate) -> Iterator[Problem]:
         remedy="set it to false: tensor parallelism splits experts too",
         source=source,
     )
+
+
+@about("serving.engine.kind")
+def data_parallel_ranks(c: Candidate) -> Iterator[Problem]:
+    """Data parallel ranks of vLLM share experts and nothing else, inside one node."""
+    serving = c.preset.serving
+    ranks, shape = data_parallel(serving), serving.shape
+    if ranks == 1 or serving.engine.kind != "vllm":
+        return
+    support, gpus = c.rows.model.engines["vllm"], c.rows.hardware.gpu.count
+    if shape.expert_parallel and shape.tensor_parallel > 1 and not support.expert_parallel_over_tensor_and_data:
+        yield Problem(
+            rule="expert-tensor-data-parallel",
+            path="serving.shape.data_parallel",
+            value=ranks,
+            why=f"with expert parallelism, tensor parallel {shape.tensor_parallel} and data parallel {ranks}, vLLM "
+            f"splits the experts' input over the sequence, which {c.rows.model.title} does not implement: "
+            "NotImplementedError when the model is built",
+            allowed="tensor_parallel 1 with data_parallel, or data_parallel 1 with tensor_parallel",
+            remedy="set one of the two to 1",
+            source=support.source,
+        )
+    elif c.derived.gpus_per_replica > gpus:
+        yield Problem(
+            rule="data-parallel-nodes",
+            path="serving.shape.data_parallel",
+            value=ranks,
+            why=f"data parallel ranks over several nodes are not rendered, and a {c.rows.hardware.machine_type} has "
+            f"{some(gpus, 'GPU')}",
+            allowed=f"tensor_parallel x data_parallel up to {gpus}",
+            remedy="lower it",
+            source="stacks/parallelism.py",
+        )
 
 
 @about("serving.router.kind", "serving.engine.kind")
@@ -190,4 +223,12 @@ def expert_parallel_needs(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (tensor_parallel, spans_nodes, engine_spans_nodes, expert_parallel, expert_parallel_needs, prefill_decode)
+CHECKS = (
+    tensor_parallel,
+    spans_nodes,
+    engine_spans_nodes,
+    expert_parallel,
+    expert_parallel_needs,
+    data_parallel_ranks,
+    prefill_decode,
+)

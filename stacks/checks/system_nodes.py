@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate
-from stacks.derive import SYSTEM_RESERVE_GIB
+from stacks.derived import SYSTEM_RESERVE_GIB
 from stacks.memory import GB, GIB, allocatable_cpu_millicores, allocatable_memory_gib
 from stacks.problems import Problem
 from stacks.spec import DynamoRouter

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stacks.catalog_files import Catalog
-from stacks.derive import Derived
+from stacks.derived import Derived
 from stacks.memory import GIB
 from stacks.row_lookup import Rows
 from stacks.spec import Preset, TieredOffload, VllmEngine

@@ -17,7 +17,8 @@ from stacks.catalog_files import Catalog
 from stacks.checks import check_all
 from stacks.cloud import PLACEHOLDER_SETTINGS, placeholder_reservation
 from stacks.composition import Composition
-from stacks.derive import Derived, derive
+from stacks.derive import derive
+from stacks.derived import Derived
 from stacks.forking.axes import CONTEXT, Axis, Overlay, Seen, axes, on_hardware
 from stacks.merging import merge
 from stacks.problems import Problem, touches

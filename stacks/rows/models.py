@@ -69,6 +69,10 @@ class ModelSupport(Sourced):
     tensor_parallel: Annotated[list[Positive], Field(min_length=1)]
     expert_parallel: bool = Field(description="Whether the kit knows how to spread this model's experts there.")
     expert_parallel_needs: ExpertParallelNeeds | None = Field(default=None, description="Null: nothing but GPUs.")
+    expert_parallel_over_tensor_and_data: bool = Field(
+        default=False,
+        description="Whether experts may be spread where tensor and data parallel sizes are both above 1.",
+    )
     arguments: dict[str, str | int | bool] = Field(description="Arguments every worker of this model takes.")
     refuses: dict[str, Text] = Field(default_factory=dict, description="Settings the engine refuses, with its reason.")
 

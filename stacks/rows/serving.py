@@ -39,7 +39,7 @@ class EngineOffload(Sourced):
     """How an engine moves KV cache out of GPU memory."""
 
     tiers: list[Literal["host_dram", "local_ssd", "tiered"]] = Field(
-        description="Tiers the kit can switch on in this engine."
+        description="Tiers the kit can switch on in this engine; tiered: both, one below the other."
     )
     host_tier_in_shm: bool = Field(description="Whether the host tier is mapped in /dev/shm, which must hold it.")
     pod_memory_per_host_tier_byte: Annotated[float, Field(ge=1, le=4)] = Field(description="Pinning can cost more.")
@@ -48,6 +48,13 @@ class EngineOffload(Sourced):
         description="Host memory that blocks pass through on their way to local SSD."
     )
     proven_host_tier_gib: Positive = Field(description="Largest host tier of one replica that a public run reports.")
+
+
+class Owned(Strict):
+    """What the kit writes itself, so that nobody writes it a second time: which key it follows from."""
+
+    arguments: dict[FlagName, Text] = Field(description="By flag, aliases too: a key of the preset, or words.")
+    environment: list[EnvironmentName]
 
 
 class EngineRow(Sourced):
@@ -73,11 +80,12 @@ class EngineRow(Sourced):
     nvfp4_expert_parallel_failed_on: list[ComputeCapability] = Field(
         description="Where NVFP4 experts under expert parallelism are reported to crash."
     )
-    arguments_with_keys: dict[FlagName, Text] = Field(
-        default_factory=dict, description="Beginning of an argument to the preset's key that says the same."
-    )
     no_prefix_cache_argument: FlagName | None = Field(
         default=None, description="Switches the prefix cache off, and is refused with a tier; null: no such refusal."
+    )
+    owned: Owned
+    refused_environment: dict[EnvironmentName, Text] = Field(
+        default_factory=dict, description="Variables that must not be set in a stack that serves, with the reason."
     )
 
 

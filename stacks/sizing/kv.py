@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stacks.derive import Derived
+from stacks.derived import Derived
 from stacks.memory import GB
 from stacks.row_lookup import Rows
 from stacks.sizing.figures import Figure, Section, gb

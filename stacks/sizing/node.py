@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from stacks.derive import CACHE_GIB_PER_REPLICA, Derived
+from stacks.derived import CACHE_GIB_PER_REPLICA, Derived
 from stacks.memory import GB, GIB
 from stacks.roles import Role
 from stacks.row_lookup import Rows

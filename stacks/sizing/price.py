@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stacks.derive import Derived
+from stacks.derived import Derived
 from stacks.pools import Pool
 from stacks.sizing.figures import Basis, Figure, Section
 from stacks.wording import some

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stacks.derive import Derived
+from stacks.derived import Derived
 from stacks.pools import accelerator_pools
 from stacks.roles import roles
 from stacks.row_lookup import Rows

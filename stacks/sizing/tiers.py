@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from stacks.derive import Derived
+from stacks.derived import Derived
 from stacks.memory import GB
 from stacks.parallelism import data_parallel
 from stacks.roles import Role, roles

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stacks.checks.capacity import NODE_RESERVE_GIB
-from stacks.derive import CACHE_GIB_PER_REPLICA, Derived, derive
+from stacks.derive import derive
+from stacks.derived import CACHE_GIB_PER_REPLICA, Derived
 from stacks.memory import GB, GIB, MIB
 from stacks.roles import roles
 from stacks.row_lookup import Rows

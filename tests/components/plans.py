@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from beamline.engine import Graph, Resource, run_program
+from tests.shipped import BESIDE_LADDERS, accepted
 
 CHECKOUT = Path(__file__).parents[2]
-PRESETS = tuple(sorted(path.stem for path in (CHECKOUT / "stacks" / "presets").glob("*.yaml")))
+PRESETS = BESIDE_LADDERS
 STACK = "dev"
 PLACE = {
     "beamline:project": "your-project-id",
@@ -22,12 +23,11 @@ RESERVATION = (
     "projects/your-project-id/reservations/your-reservation/reservationBlocks/your-block/"
     "reservationSubBlocks/your-sub-block"
 )
-ACCEPTED = {"g4-llmd-nvfp4": ["precision:nvfp4"]}
 
 
 def settings_of(preset: str, **settings: Any) -> dict[str, Any]:
     """Settings of a stack file with which a preset can be planned, and further ones."""
-    own: dict[str, Any] = {"preset": preset, "accept_unverified": ACCEPTED.get(preset, [])}
+    own: dict[str, Any] = {"preset": preset, "accept_unverified": accepted(preset)}
     if preset.startswith("a4x-max"):
         own["reservation"] = RESERVATION
     return {**own, **settings}

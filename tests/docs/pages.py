@@ -15,12 +15,25 @@ from beamline.sandbox.home import CHECKOUT
 from stacks import resolve
 from stacks.cloud import PLACEHOLDER_SUB_BLOCK
 from stacks.evidence import Feature
-from stacks.preset_files import compose, preset_names
+from stacks.preset_files import compose
 from stacks.settings import pulumi_config
+from tests.shipped import BESIDE_LADDERS, SHIPPED, accepted
 
-__all__ = ["IN_A_SANDBOX", "MISTAKES", "OWNERSHIP", "README", "commands", "ownership_page", "readme", "shown_block"]
+__all__ = [
+    "IN_A_SANDBOX",
+    "LADDER",
+    "MISTAKES",
+    "OWNERSHIP",
+    "README",
+    "commands",
+    "ladder_page",
+    "ownership_page",
+    "readme",
+    "shown_block",
+]
 
 README = CHECKOUT / "README.md"
+LADDER = CHECKOUT / "docs" / "ladder.md"
 OWNERSHIP = CHECKOUT / "docs" / "ownership.md"
 MISTAKES = {
     "beamline:preset": "g4-llmd",
@@ -75,11 +88,11 @@ def _standing(features: tuple[Feature, ...]) -> str:
     return "; ".join(f"{status}: {', '.join(by_status[status])}" for status in order if status in by_status)
 
 
-def _presets_table() -> str:
+def _presets_table(names: tuple[str, ...]) -> str:
     lines = ["| Preset | What | Evidence |", "|---|---|---|"]
     place = {"beamline:project": "your-project-id", "beamline:region": "us-central1", "beamline:zone": "us-central1-b"}
-    for name in preset_names():
-        chosen = {**place, "beamline:preset": name, "beamline:accept_unverified": ["precision:nvfp4"]}
+    for name in names:
+        chosen = {**place, "beamline:preset": name, "beamline:accept_unverified": accepted(name)}
         pool = compose(name, key="preset", where="")[0]["accelerator_pools"]["main"]
         if pool["provisioning"]["kind"] == "reservation":
             chosen["beamline:reservation"] = PLACEHOLDER_SUB_BLOCK
@@ -108,8 +121,15 @@ def _replaced(text: str, marker: str, body: str) -> str:
 
 def readme(text: str) -> str:
     """Return README.md with its computed blocks as they must be now."""
-    text = _replaced(text, "generated: presets", _presets_table())
+    text = _replaced(text, "generated: presets", _presets_table(BESIDE_LADDERS))
     return _replaced(text, "output: mistakes", f"```text\n{_mistakes_output()}\n```")
+
+
+def ladder_page(text: str) -> str:
+    """Return docs/ladder.md with its table as it must be now."""
+    return _replaced(
+        text, "generated: rungs", _presets_table(tuple(name for name in SHIPPED if name not in BESIDE_LADDERS))
+    )
 
 
 def shown_block(marker: str) -> str:

@@ -17,7 +17,7 @@ from stacks.settings import pulumi_config, read_stack_file
 from stacks.spec import Bucket
 from tests.checkout import beamline, copy_of_checkout
 from tests.docs.hardware_page import HARDWARE, hardware_page
-from tests.docs.pages import IN_A_SANDBOX, OWNERSHIP, README, commands, ownership_page, readme
+from tests.docs.pages import IN_A_SANDBOX, LADDER, OWNERSHIP, README, commands, ladder_page, ownership_page, readme
 from tests.docs.preflight_page import PREFLIGHT, preflight_page
 from tests.docs.security_page import SECURITY, security_page
 from tests.engine.real_engine import RealProject
@@ -46,6 +46,7 @@ RUN_HERE = [
 def test_the_computed_parts_of_the_documentation_are_fresh() -> None:
     assert README.read_text() == readme(README.read_text()), "run `make golden`"
     assert OWNERSHIP.read_text() == ownership_page(), "run `make golden`"
+    assert LADDER.read_text() == ladder_page(LADDER.read_text()), "run `make golden`"
     assert PREFLIGHT.read_text() == preflight_page(), "run `make golden`"
     assert HARDWARE.read_text() == hardware_page(), "run `make golden`"
     assert SECURITY.read_text() == security_page(), "run `make golden`"

@@ -9,6 +9,7 @@ from policies.objects import registered_objects
 from policies.rights import accounts, grants
 from stacks import to_text
 from tests.components.plans import PRESETS, plan
+from tests.shipped import SHIPPED
 
 _TOKEN = {"model": {"weights": {"token_secret": "hub-token"}}}
 _RDMA = {"serving": {"transport": {"name": "nvlink+rdma"}}}
@@ -16,7 +17,7 @@ _KEY = {"cluster": {"encryption_key": "projects/acme/locations/us-central1/keyRi
 _MIRROR = "us-central1-docker.pkg.dev/acme/images"
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", SHIPPED)
 def test_every_preset_passes(preset: str) -> None:
     assert to_text(rule_problems(plan(preset))) == ""
 

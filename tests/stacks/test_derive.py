@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stacks import StackSpec
-from stacks.derive import DRAIN_PAUSE_S, MARGIN_S, Derived
+from stacks.derived import DRAIN_PAUSE_S, MARGIN_S, Derived
 from stacks.yaml_files import read_yaml
 from tests.stacks.conftest import Stack
 from tests.stacks.goldens import DERIVED, derived_numbers

@@ -12,8 +12,9 @@ from stacks import ProblemsFound, StackSpec, resolve
 from stacks.catalog_files import load_catalog
 from stacks.columns import MISSING
 from stacks.forking import fork
-from stacks.preset_files import compose, preset_names
+from stacks.preset_files import compose
 from stacks.settings import STACKS_DIR, pulumi_config, read_stack_file
+from tests.shipped import BESIDE_LADDERS, TOPS
 from tests.stacks.forking.forks import GOLDEN, KEPT, copy_of_stacks, filled, text_of, write
 
 HARDWARE = load_catalog().hardware
@@ -76,7 +77,7 @@ def test_golden(name: str) -> None:
     assert text_of(name) == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8"), "if right: make golden"
 
 
-@pytest.mark.parametrize("preset", preset_names())
+@pytest.mark.parametrize("preset", [*BESIDE_LADDERS, *TOPS])
 def test_on_its_own_hardware_nothing_is_derived_anew(preset: str) -> None:
     """Shipped presets are what the same search would find."""
     own = compose(preset, key="preset", where="")[0]["accelerator_pools"]["main"]["machine_type"]

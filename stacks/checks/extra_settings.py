@@ -1,0 +1,66 @@
+"""What a preset hands to the engine as it is: nothing that the kit writes itself, and nothing the engine refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stacks.checks.candidate import Candidate, about
+from stacks.problems import Problem
+
+__all__ = ["CHECKS"]
+
+_ARGUMENTS, _ENVIRONMENT = "serving.engine.extra_arguments", "serving.engine.extra_environment"
+
+
+@about("serving.engine.kind", "serving.engine.version")
+def repeated_arguments(c: Candidate) -> Iterator[Problem]:
+    """Of two flags of one name an engine takes the last; what the kit derived from the first would be wrong."""
+    owned = {**c.rows.engine.owned.arguments, **_of_the_model(c)}
+    for flag, value in c.preset.serving.engine.extra_arguments.items():
+        if flag in owned:
+            yield Problem(
+                rule="extra-argument-owned",
+                path=f"{_ARGUMENTS}.{flag}",
+                value=value,
+                why=f"the kit writes this flag itself; it follows from {owned[flag]}, and so do other numbers of the "
+                "stack, which would not follow this one",
+                allowed="flags that the kit has no key for",
+                remedy=f"set {owned[flag]} in its place"
+                if owned[flag].startswith(("serving.", "model."))
+                else "leave it out",
+                source="stacks/catalog/engines",
+            )
+
+
+def _of_the_model(c: Candidate) -> dict[str, str]:
+    return dict.fromkeys(c.rows.model.engines[c.preset.serving.engine.kind].arguments, "the model's row")
+
+
+@about("serving.engine.kind", "serving.engine.version")
+def extra_environment(c: Candidate) -> Iterator[Problem]:
+    """A variable has one owner; and a few have no place where requests are served."""
+    engine, transport = c.rows.engine, c.rows.transport
+    theirs = (
+        set(transport.environment) | set(transport.environment_by_engine.get(engine.kind, {})) if transport else set()
+    )
+    for name, value in c.preset.serving.engine.extra_environment.items():
+        why = ""
+        if name in engine.refused_environment:
+            why = engine.refused_environment[name]
+        elif name in theirs and transport:
+            why = f"the transport {transport.name} sets it, together with what belongs to it"
+        elif name in engine.owned.environment:
+            why = "the kit sets it, and other parts of the stack depend on its value"
+        if why:
+            yield Problem(
+                rule="extra-variable-owned",
+                path=f"{_ENVIRONMENT}.{name}",
+                value=value,
+                why=why,
+                allowed="variables that nobody sets yet",
+                remedy="leave it out",
+                source="stacks/catalog/engines" if not transport or name not in theirs else "stacks/catalog/transports",
+            )
+
+
+CHECKS = (repeated_arguments, extra_environment)
