@@ -15,9 +15,10 @@ _ARGUMENTS, _ENVIRONMENT = "serving.engine.extra_arguments", "serving.engine.ext
 @about("serving.engine.kind", "serving.engine.version")
 def repeated_arguments(c: Candidate) -> Iterator[Problem]:
     """Of two flags of one name an engine takes the last; what the kit derived from the first would be wrong."""
-    owned = {**c.rows.engine.owned.arguments, **_of_the_model(c)}
+    support = c.rows.model.engines[c.preset.serving.engine.kind]
+    owned = {**c.rows.engine.owned.arguments, **dict.fromkeys(support.arguments, "the model's row")}
     for flag, value in c.preset.serving.engine.extra_arguments.items():
-        if flag in owned:
+        if flag in owned and flag not in support.refuses:
             yield Problem(
                 rule="extra-argument-owned",
                 path=f"{_ARGUMENTS}.{flag}",
@@ -30,10 +31,6 @@ def repeated_arguments(c: Candidate) -> Iterator[Problem]:
                 else "leave it out",
                 source="stacks/catalog/engines",
             )
-
-
-def _of_the_model(c: Candidate) -> dict[str, str]:
-    return dict.fromkeys(c.rows.model.engines[c.preset.serving.engine.kind].arguments, "the model's row")
 
 
 @about("serving.engine.kind", "serving.engine.version")
