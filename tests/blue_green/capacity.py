@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
-__all__ = ["Moment", "Pods", "Watch", "recorded"]
+__all__ = ["Moment", "Pods", "Watch", "engine_pods", "moments", "recorded"]
 
 Command = Callable[[Sequence[str]], list[str]]
 """Words of kubectl -> what to run."""
@@ -95,6 +96,28 @@ class Watch:
     def _versions(self) -> set[tuple[str, str]]:
         told = [event["object"]["metadata"] for _, event in self.events]
         return {(metadata["uid"], metadata["resourceVersion"]) for metadata in told}
+
+
+def engine_pods(stack: str, namespace: str) -> str:
+    """Return the path by which the API server lists the engine pods of a stack."""
+    labels = {"app.kubernetes.io/instance": stack, "app.kubernetes.io/component": "engine"}
+    query = urlencode({"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items())})
+    return f"/api/v1/namespaces/{namespace}/pods?{query}"
+
+
+def moments(watch: Watch, pool_of: Callable[[str], str], replicas: int) -> tuple[Moment, ...]:
+    """What there was from the start, with ``replicas`` pods, and after each change of it."""
+    pods, found = Pods(pool_of), list[Moment]()
+    for index, (at_s, event) in enumerate(watch.events):
+        pods.told(event)
+        now = pods.moment(at_s)
+        if index >= replicas - 1 and (not found or _what(now) != _what(found[-1])):
+            found.append(now)
+    return tuple(found)
+
+
+def _what(moment: Moment) -> tuple[Mapping[str, int], int, int]:
+    return moment.ready, moment.starting, moment.ending
 
 
 @contextmanager

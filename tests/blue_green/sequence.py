@@ -11,14 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import yaml
 
 from beamline import sandbox
 from stacks.cloud import PLACEHOLDER_PROJECT
 from stacks.problems import ProblemsFound
-from tests.blue_green.capacity import Moment, Pods, Watch, recorded
+from tests.blue_green.capacity import Moment, engine_pods, moments, recorded
 
 __all__ = ["REPLICAS", "Recording", "Step", "recordings"]
 
@@ -75,14 +74,14 @@ def recordings(folder: Path) -> Iterator[Recording]:
     for step in STEPS:
         refused = _refused(folder, step) if step.goes else ()
         file = _stack_file(folder, step, named=True)
-        with recorded(_kubectl, sandbox.shell(NAME).environment, _engine_pods()) as watch:
+        with recorded(_kubectl, sandbox.shell(NAME).environment, engine_pods(NAME, NAMESPACE)) as watch:
             result = sandbox.up(NAME, file)
         there = _nodes()
         nodes |= there
         again = sandbox.up(NAME, _stack_file(folder, step, named=False))
         yield Recording(
             step=step,
-            moments=_moments(watch, nodes),
+            moments=moments(watch, nodes.__getitem__, REPLICAS),
             changes=result.changes,
             unchanged=set(again.changes) == {"same"},
             warnings=tuple(result.warnings),
@@ -123,12 +122,6 @@ def _kubectl(words: Sequence[str]) -> list[str]:
     return ["kubectl", *words]
 
 
-def _engine_pods() -> str:
-    labels = {"app.kubernetes.io/instance": NAME, "app.kubernetes.io/component": "engine"}
-    query = urlencode({"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items())})
-    return f"/api/v1/namespaces/{NAMESPACE}/pods?{query}"
-
-
 def _nodes() -> dict[str, str]:
     """Name of each accelerator node -> its pool, as the stack calls it."""
     done = subprocess.run(
@@ -142,18 +135,3 @@ def _nodes() -> dict[str, str]:
         for node in json.loads(done.stdout)["items"]
     }
     return {name: pool for name, pool in pools.items() if pool != "system"}
-
-
-def _moments(watch: Watch, nodes: Mapping[str, str]) -> tuple[Moment, ...]:
-    """What there was from the start and after each change of it."""
-    pods, moments = Pods(lambda node: nodes[node]), list[Moment]()
-    for index, (at_s, event) in enumerate(watch.events):
-        pods.told(event)
-        now = pods.moment(at_s)
-        if index >= REPLICAS - 1 and (not moments or (now.ready, now.starting, now.ending) != _what(moments[-1])):
-            moments.append(now)
-    return tuple(moments)
-
-
-def _what(moment: Moment) -> tuple[Mapping[str, int], int, int]:
-    return moment.ready, moment.starting, moment.ending
