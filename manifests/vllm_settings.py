@@ -37,6 +37,7 @@ def vllm_settings(spec: StackSpec) -> dict[str, Any]:
         "kv-cache-dtype": serving.kv_cache.dtype,
         "block-size": serving.kv_cache.block_size_tokens,
         "prefix-cache-retention-interval": engine.window_checkpoint_tokens,
+        "watermark": engine.kv_free_share,
         "moe-backend": engine.moe_backend,
         "speculative-config": _speculation(spec),
         "kv-transfer-config": _offload(spec),

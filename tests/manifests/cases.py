@@ -150,6 +150,38 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         },
         ["local-ssd:raw_block", "kv-offload:local_ssd"],
     ),
+    "kv-pool": (
+        "g4-llmd",
+        {"serving": {"engine": {"window_checkpoint_tokens": 16384, "kv_free_share": 0.02, "max_waiting_requests": 64}}},
+        [],
+    ),
+    "handed-on": (
+        "g4-llmd",
+        {
+            "serving": {
+                "engine": {
+                    "extra_arguments": {"stream-interval": 2, "enable-log-requests": False},
+                    "extra_environment": {"VLLM_LOGGING_LEVEL": "WARNING"},
+                }
+            }
+        },
+        [],
+    ),
+    "two-tiers": (
+        "g4-llmd",
+        {
+            "serving": {
+                "kv_cache": {
+                    "offload": {
+                        "kind": "tiered",
+                        "host_dram_gib_per_replica": 200,
+                        "local_ssd_gib_per_replica": 4000,
+                    }
+                }
+            }
+        },
+        ["kv-offload:tiered"],
+    ),
     "drafter-from-bucket": (
         "g4-llmd",
         {"serving": {"speculation": {"drafter": "dflash2", "tokens": 7, "weights": _BUCKET}}},

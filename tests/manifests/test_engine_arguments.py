@@ -41,10 +41,25 @@ _DISK_TIER = {
     "kv_role": "kv_both",
 }
 
+_TWO_TIERS = {
+    "kv_connector": "OffloadingConnector",
+    "kv_connector_extra_config": {
+        "blocks_per_chunk": 4,
+        "cpu_bytes_to_use": 214748364800,
+        "offload_prompt_only": False,
+        "secondary_tiers": [{"n_read_threads": 16, "n_write_threads": 16, "root_dir": "/kv-tier/blocks", "type": "fs"}],
+        "spec_name": "TieringOffloadingSpec",
+    },
+    "kv_role": "kv_both",
+}
+
 CHANGES = {
     "drafter-from-bucket": {'--speculative-config={"method":"dflash","model":"DRAFTER","num_speculative_tokens":7}'},
     "local-ssd-tier": {f"--kv-transfer-config={json.dumps(_DISK_TIER, separators=(',', ':'))}"},
     "g4-llmd-multi": set(),
+    "kv-pool": {"--prefix-cache-retention-interval=16384", "--watermark=0.02", "--max-num-queued-reqs=64"},
+    "handed-on": {"--stream-interval=2"},
+    "two-tiers": {f"--kv-transfer-config={json.dumps(_TWO_TIERS, separators=(',', ':'))}"},
 }
 """Case: what it has and ``g4-llmd`` has not."""
 
