@@ -1,0 +1,184 @@
+"""The stages at which a public failure can be stopped, and how each is really run for a row of a table."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from beamline import crds
+from beamline.checks.kubernetes_schemas import schema_problems
+from beamline.preflight import Standing
+from beamline.sandbox.cloud.errors import CloudError
+from beamline.sandbox.cloud.ledger import Ledger
+from beamline.sandbox.cloud.operations import Operations
+from beamline.sandbox.cloud.simulation import Cluster, Simulation
+from policies import rule_problems
+from policies.objects import RegisteredObject
+from tests.cloud import test_refusals as cloud
+from tests.cloud.fake_api import FakeApi
+from tests.components.plans import CHECKOUT, PRESETS, plan
+from tests.crds import samples
+from tests.failures.public.invariants import Documents, broken, documents
+from tests.failures.test_failures import CASES, found_in
+from tests.policies import test_rules as policies
+from tests.policies.graphs import with_values
+from tests.preflight import test_judgements as preflight
+
+__all__ = ["RUN", "STAGES", "stacks"]
+
+_MINOR = "1.35"
+
+
+@cache
+def stacks() -> dict[str, Documents]:
+    """Return what invariants are held against: every preset, and the transport that no preset has by itself."""
+    rdma = {"serving": {"transport": {"name": "nvlink+rdma"}}}
+    graphs = {preset: plan(preset) for preset in PRESETS}
+    graphs["a4x-max-dynamo with nvlink+rdma"] = plan(
+        "a4x-max-dynamo", overrides=rdma, accept_unverified=["transport:nvlink+rdma"]
+    )
+    return {name: documents(graph) for name, graph in graphs.items()}
+
+
+def _plan(ids: list[str]) -> Iterator[str]:
+    for each in ids:
+        case = _case(each)
+        wanted = {problem["rule"] for problem in case["problems"]}
+        found = {problem.rule for problem in _found(case)}
+        if not wanted or not wanted <= found:
+            yield f"{each}: {', '.join(sorted(wanted - found)) or 'expects no problem'}"
+
+
+def _passes(ids: list[str]) -> Iterator[str]:
+    """What only looks wrong is let through, and its case says so."""
+    for each in ids:
+        case = _case(each)
+        errors = [problem.rule for problem in _found(case) if problem.severity == "error"]
+        if case["problems"] or errors:
+            yield f"{each}: {', '.join(errors) or 'expects problems'}"
+
+
+def _case(name: str) -> Mapping[str, Any]:
+    return next(case for case in CASES if case["id"] == name)
+
+
+def _found(case: Mapping[str, Any]) -> list[Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        return found_in(case, Path(folder) / "case")
+
+
+def _always(invariants: list[Mapping[str, Any]]) -> Iterator[str]:
+    for invariant in invariants:
+        yield from broken(invariant, stacks())
+
+
+def _code(rule: Mapping[str, Any]) -> Iterator[str]:
+    files = sorted((CHECKOUT / rule["in"]).rglob("*.py"))
+    texts = {str(file.relative_to(CHECKOUT)): file.read_text(encoding="utf-8") for file in files}
+    about = [name for name, text in texts.items() if re.search(rule.get("only", ""), text)]
+    if not about:
+        yield f"no file of {rule['in']} is what this is about"
+    yield from (name for name in about if name not in rule.get("but", ()) and re.search(rule["never"], texts[name]))
+
+
+def _rule(names: list[str]) -> Iterator[str]:
+    """Rules over the graph, by the cases of tests/policies."""
+    cases = {case["name"]: case for case in policies.CASES}
+    for name in names:
+        if name in cases:
+            graph, wanted = with_values(cases[name]["bad"]), {found["rule"] for found in cases[name]["found"]}
+        else:
+            graph, _, (rule, _) = policies.REGISTRATIONS[name]
+            wanted = {rule}
+        if not wanted <= {problem.rule for problem in rule_problems(graph)}:
+            yield name
+
+
+def _schema(titles: list[str], *, offline: bool = True) -> Iterator[str]:
+    """Samples of tests/crds/bad.yaml, by their titles."""
+    bad = {samples.title(row): row for row in samples.BAD}
+    for title in titles:
+        row = bad[title]
+        if row.get("offline", True) is not offline or bool(crds.problems(samples.broken(row))) is not offline:
+            yield title
+
+
+def _server(titles: list[str]) -> Iterator[str]:
+    """Rules in CEL, which a server alone judges: tests/crds/test_server.py puts each sample before a real one."""
+    yield from _schema(titles, offline=False)
+
+
+def _kind(kinds: list[str]) -> Iterator[str]:
+    """Kinds that no schema here knows: nothing could judge them, so they are refused as a whole."""
+    for words in kinds:
+        api_version, kind = words.split()
+        body = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}, "spec": {}}
+        found = schema_problems([RegisteredObject("urn", "", body)], _MINOR)
+        if [problem.rule for problem in found] != ["kubernetes-kind"]:
+            yield words
+
+
+def _preflight(rules: list[str]) -> Iterator[str]:
+    cases = {case.rule: case for case in preflight.CASES}
+    for rule in rules:
+        case = cases[rule]
+        asked = case.asked()
+        findings = preflight.BY_ID[case.check].judge(asked, case.bad(asked))
+        if rule not in {finding.rule for finding in findings if finding.standing is not Standing.OK}:
+            yield rule
+
+
+def _emulator(ids: list[str]) -> Iterator[str]:
+    refusals = {row["id"]: row for row in cloud.CASES}
+    for each in ids:
+        row = refusals[each]
+        with tempfile.TemporaryDirectory() as folder:
+            simulation = _simulation(Path(folder))
+            operations = Operations(simulation)
+            for need in cloud.NEEDS.get(row["of"], []):
+                if need not in row.get("without", []):
+                    operations.create(cloud.token(need), cloud.inputs(need))
+            cloud.write(simulation, row.get("project", {}))
+            try:
+                operations.create(cloud.token(row["of"]), cloud.inputs(row["of"], **row.get("set", {})))
+            except CloudError as refused:
+                if row["says"] in str(refused):
+                    continue
+            yield each
+
+
+def _simulation(folder: Path) -> Simulation:
+    cluster = Cluster("127.0.0.1:6443", folder / "ca.crt", folder / "kubeconfig.yaml")
+    (folder / "ca.crt").write_text("certificate")
+    api = FakeApi()
+    return Simulation(
+        ledger=Ledger(folder / "cloud" / "ledger.db"),
+        folder=folder / "cloud",
+        time_scale=1e9,
+        cluster=cluster,
+        connect=lambda _path: api,
+        region="us-central1",
+        zone="us-central1-b",
+    )
+
+
+RUN: Mapping[str, Callable[[Any], Iterator[str]]] = {
+    "plan": _plan,
+    "always": _always,
+    "code": _code,
+    "rule": _rule,
+    "schema": _schema,
+    "kind": _kind,
+    "preflight": _preflight,
+    "emulator": _emulator,
+    "server": _server,
+    "verify": lambda _words: iter(()),
+    "passes": _passes,
+}
+"""Stage -> what goes past it, in the order in which a user meets them; ``always`` and ``code``: the kit makes no such
+stack; ``passes``: it is no failure and has to be let through."""
+STAGES = tuple(RUN)
