@@ -6,7 +6,7 @@ FUZZ_INPUTS ?= 10000
 KILLS ?= 20
 VENV := .venv
 BIN := $(VENV)/bin
-PATHS := beamline bench components guard manifests policies stacks tests __main__.py
+PATHS := beamline bench components guard kv_evictor manifests policies stacks tests __main__.py
 
 .PHONY: help setup tools plan up down status lint types test fuzz failures faults blue-green matrix bench golden lock-requirements clean
 

@@ -14,6 +14,7 @@ ARROWS: dict[str, set[str]] = {
     "stacks": set(),
     "manifests": {"stacks"},
     "guard": {"stacks"},
+    "kv_evictor": set(),
     "components": {"stacks", "manifests", "guard"},
     "__main__": {"stacks", "components"},
     "policies": {"stacks", "beamline.engine.graph", "beamline.engine.values"},
