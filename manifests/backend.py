@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from manifests.chosen import dynamo_release
@@ -16,17 +16,20 @@ __all__ = ["Backend", "backend"]
 
 @dataclass(frozen=True)
 class Backend:
-    """``reference`` is for routes, ``target`` for policies; ``health_port`` answers ``/health`` in every pod of it."""
+    """``reference`` is for routes, ``target`` for policies; healthy pods answer ``health_path`` on ``health_port``."""
 
     name: str
     reference: Mapping[str, Any]
     target: Mapping[str, Any]
     health_port: int
+    health_path: str = "/health"
 
 
 def _pool(spec: StackSpec) -> Backend:
     reference = pool_reference(spec)
-    return Backend(reference["name"], reference, reference, spec.derived.engine_port)
+    found = Backend(reference["name"], reference, reference, spec.derived.engine_port)
+    # The proxy before decode engines answers /health by itself, and hands on what it does not know.
+    return replace(found, health_path="/v1/models") if len(spec.roles) > 1 else found
 
 
 def _frontends(spec: StackSpec) -> Backend:

@@ -26,7 +26,7 @@ hold a healthy one up for seconds."""
 
 
 def health_check(spec: StackSpec) -> KubernetesObject:
-    """Ask each pod for ``/health``. GKE checks the endpoint picker by itself, on its health port."""
+    """Ask each pod whether it is well. GKE checks the endpoint picker by itself, on its health port."""
     return KubernetesObject(
         area="gateway",
         name="health-check",
@@ -46,7 +46,7 @@ def health_check(spec: StackSpec) -> KubernetesObject:
                         "httpHealthCheck": {
                             "portSpecification": "USE_FIXED_PORT",
                             "port": backend(spec).health_port,
-                            "requestPath": "/health",
+                            "requestPath": backend(spec).health_path,
                         },
                     },
                 },

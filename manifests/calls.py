@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from manifests.chosen import dynamo_release, llmd_release, publishes_events
 from manifests.dynamo.names import FRONTEND, member_selector
 from manifests.engine_pod import every_pod
+from manifests.engine_roles import engine_port, ranks_name, role_selector, workload_name
 from manifests.local_ssd import is_raw_block
 from manifests.namespaces import DRA_DRIVER, DYNAMO, LEADER_WORKER_SET, OwnNamespace, own_namespaces
 from manifests.naming import ENGINE, LOCAL_SSD, ROUTER, WEIGHTS, engine_namespace, selector, weights_namespace
@@ -34,6 +35,7 @@ from manifests.parties import (
 )
 from manifests.weight_sets import is_seeded, weight_sets
 from stacks.resolve import StackSpec
+from stacks.roles import Role
 from stacks.spec import Bucket, GcsFuse, ManagedPrometheus
 
 __all__ = ["EVERY_PORT", "Call", "Port", "calls", "pods"]
@@ -107,9 +109,8 @@ def _scraped(spec: StackSpec, callee: Pods, port: int) -> Iterator[Call]:
 
 
 def _llmd(spec: StackSpec) -> Iterator[Call]:
-    ports, engine_port, home = llmd_release(spec).ports, spec.derived.engine_port, engine_namespace(spec)
+    ports, home = llmd_release(spec).ports, engine_namespace(spec)
     router = Pods(ROUTER, home, {"matchLabels": selector(spec, ROUTER)}, "serving", ROUTER)
-    engine = Pods(ENGINE, home, {"matchLabels": selector(spec, ENGINE)}, "serving", ENGINE)
     yield Call(proxies(spec), router, _tcp(ports.ext_proc), "which engine shall serve a request", _LOAD_BALANCER)
     yield Call(
         HEALTH_CHECKERS, router, _tcp(ports.health), "a picker without passed checks is not asked", _LOAD_BALANCER
@@ -117,8 +118,17 @@ def _llmd(spec: StackSpec) -> Iterator[Call]:
     yield from _scraped(spec, router, ports.metrics)
     yield Call(router, KUBERNETES_API, _HTTPS, "watches pods and pool", "llm-d-router v0.10.0, pkg/epp/server")
     yield _resolves(router)
+    for role in spec.roles:
+        yield from _llmd_engine(spec, role, router)
+    if len(spec.roles) > 1:
+        yield from _hands_over(*(_all_of(spec, role) for role in spec.roles))
+
+
+def _llmd_engine(spec: StackSpec, role: Role, router: Pods) -> Iterator[Call]:
+    port, labels = spec.derived.engine_port, {"matchLabels": role_selector(spec, role)}
+    engine = Pods(workload_name(role), engine_namespace(spec), labels, "serving", ENGINE)
     yield Call(
-        router, engine, _tcp(engine_port), "load and cache of each engine, from its metrics; prompts to be tokenized",
+        router, engine, _tcp(port), "load and cache of each engine, from its metrics; prompts to be tokenized",
         "llm-d-router v0.10.0, metrics data source: the pool's target port; token-producer",
     )  # fmt: skip
     if publishes_events(spec):
@@ -126,18 +136,32 @@ def _llmd(spec: StackSpec) -> Iterator[Call]:
             router, engine, _tcp(llmd_release(spec).kv_events.port), "what each engine stores and drops",
             "llm-d-router v0.10.0, precise-prefix-cache-producer: one subscriber a replica",
         )  # fmt: skip
-    yield from _from_load_balancer(spec, engine, engine_port)
-    yield from _scraped(spec, engine, engine_port)
-    ranks = engine
-    if spec.derived.nodes_per_replica > 1:
-        ranks = Pods("ranks", home, every_pod(spec), "serving", ENGINE)
+    yield from _from_load_balancer(spec, engine, port)
+    yield from _scraped(spec, engine, engine_port(spec, role))
+    every = _all_of(spec, role)
+    if every != engine:
         yield Call(
-            ranks, ranks, EVERY_PORT,
+            every, every, EVERY_PORT,
             "one replica over several nodes: rendezvous, NCCL and Gloo choose ports; Python objects, so nobody else",
             "vLLM 0.33.0, multi-node multiprocessing; NCCL docs, NCCL_SOCKET_IFNAME",
         )  # fmt: skip
-    yield _resolves(ranks)
-    yield from _mounting(spec, ranks)
+    yield _resolves(every)
+    yield from _mounting(spec, every)
+
+
+def _all_of(spec: StackSpec, role: Role) -> Pods:
+    """The pods of a role, those that only run ranks for others too."""
+    spans = spec.derived.nodes_per_replica > 1
+    name = ranks_name(role) if spans else workload_name(role)
+    return Pods(name, engine_namespace(spec), every_pod(spec, role), "serving", ENGINE)
+
+
+def _hands_over(prefill: Pods, decode: Pods) -> Iterator[Call]:
+    """Nothing else may go out from decode pods: their proxy asks whatever address a request's header names."""
+    why = "KV cache on ports that UCX chooses"
+    source = "vLLM 0.33.0, NixlConnector; llm-d-router v0.10.0, pkg/sidecar/proxy"
+    yield Call(decode, prefill, EVERY_PORT, f"prompts to be computed, where the blocks are, and {why}", source)
+    yield Call(prefill, decode, EVERY_PORT, f"{why}: either side connects", source)
 
 
 def _dynamo(spec: StackSpec) -> Iterator[Call]:

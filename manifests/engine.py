@@ -9,24 +9,26 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.engine_pod import every_pod, pod_template
+from manifests.engine_roles import role_selector, workload_name
 from manifests.fabric_claims import claim_objects
 from manifests.leader_worker_set import leader_worker_set
-from manifests.naming import ENGINE, metadata, selector
+from manifests.naming import ENGINE, metadata
 from manifests.objects import KubernetesObject
 from manifests.rollout import one_at_a_time
 from stacks.resolve import StackSpec
+from stacks.roles import Role
 
 __all__ = ["engine"]
 
 
 def engine(spec: StackSpec) -> tuple[KubernetesObject, ...]:
-    """What engine pods claim, their service account, the workload and, for several replicas, the disruption budget."""
-    workload = _deployment(spec) if spec.derived.nodes_per_replica == 1 else leader_worker_set(spec)
+    """What engine pods claim, their service account, and for each role the workload and, if many, their budget."""
+    workload = _deployment if spec.derived.nodes_per_replica == 1 else leader_worker_set
     return (
         *claim_objects(spec),
         _service_account(spec),
-        workload,
-        *([_disruption_budget(spec)] if spec.derived.replicas > 1 else []),
+        *(workload(spec, role) for role in spec.roles),
+        *(_disruption_budget(spec, role) for role in spec.roles if role.replicas > 1),
     )
 
 
@@ -43,54 +45,58 @@ def _service_account(spec: StackSpec) -> KubernetesObject:
     )
 
 
-def _deployment(spec: StackSpec) -> KubernetesObject:
+def _deployment(spec: StackSpec, role: Role) -> KubernetesObject:
     derived = spec.derived
     return KubernetesObject(
         area="serving",
-        name="engine",
+        name=workload_name(role),
         body={
             "apiVersion": "apps/v1",
             "kind": "Deployment",
-            "metadata": metadata(spec, ENGINE, component=ENGINE),
+            "metadata": metadata(spec, workload_name(role), component=ENGINE),
             "spec": {
-                "replicas": derived.replicas,
+                "replicas": role.replicas,
                 "progressDeadlineSeconds": derived.termination_grace_s + derived.workload_budget_s,
                 "strategy": {"type": "RollingUpdate", "rollingUpdate": one_at_a_time(spec)},
-                "selector": {"matchLabels": selector(spec, ENGINE)},
-                "template": _spread(spec, pod_template(spec)),
+                "selector": {"matchLabels": role_selector(spec, role)},
+                "template": _spread(spec, role, pod_template(spec, role)),
             },
         },
         timeout_s=derived.workload_budget_s,
         update_timeout_s=derived.rollout_budget_s,
-        after=("engine-service-account", "engine-network-policy", *(item.name for item in claim_objects(spec))),
+        after=(
+            "engine-service-account",
+            f"{workload_name(role)}-network-policy",
+            *(item.name for item in claim_objects(spec)),
+        ),
     )
 
 
-def _spread(spec: StackSpec, template: dict[str, Any]) -> dict[str, Any]:
+def _spread(spec: StackSpec, role: Role, template: dict[str, Any]) -> dict[str, Any]:
     """Pods that could share a node are kept apart where there is room."""
-    if spec.derived.replicas == 1:
+    if role.replicas == 1:
         return template
     apart = {
         "maxSkew": 1,
         "topologyKey": "kubernetes.io/hostname",
         "whenUnsatisfiable": "ScheduleAnyway",
-        "labelSelector": {"matchLabels": selector(spec, ENGINE)},
+        "labelSelector": {"matchLabels": role_selector(spec, role)},
         "matchLabelKeys": ["pod-template-hash"],
     }
     return {**template, "spec": {**template["spec"], "topologySpreadConstraints": [apart]}}
 
 
-def _disruption_budget(spec: StackSpec) -> KubernetesObject:
+def _disruption_budget(spec: StackSpec, role: Role) -> KubernetesObject:
     return KubernetesObject(
         area="serving",
-        name="engine-disruption-budget",
+        name=f"{workload_name(role)}-disruption-budget",
         body={
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",
-            "metadata": metadata(spec, ENGINE, component=ENGINE),
+            "metadata": metadata(spec, workload_name(role), component=ENGINE),
             "spec": {
                 "maxUnavailable": 1,
-                "selector": every_pod(spec),
+                "selector": every_pod(spec, role),
                 "unhealthyPodEvictionPolicy": "AlwaysAllow",  # an engine that cannot start must not block a drain
             },
         },

@@ -8,28 +8,30 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.chosen import publishes_events
+from manifests.engine_roles import engine_port
 from manifests.flags import flags
 from manifests.llmd.kv_events import kv_events_config
 from manifests.vllm_settings import vllm_settings
 from manifests.weight_sets import model_weights
 from stacks.resolve import StackSpec
+from stacks.roles import Role
 
 __all__ = ["engine_arguments"]
 
 
-def engine_arguments(spec: StackSpec, *, serves: bool = True) -> list[str]:
+def engine_arguments(spec: StackSpec, role: Role, *, serves: bool = True) -> list[str]:
     """Arguments of ``vllm serve``, the model's path first; not ``serves``: ranks for a pod that does, no API."""
-    settings = {**_settings(spec), **_nodes(spec), "headless": not serves}
+    settings = {**_settings(spec, role), **_nodes(spec), "headless": not serves}
     return [model_weights(spec).path, *flags(settings)]
 
 
-def _settings(spec: StackSpec) -> dict[str, Any]:
+def _settings(spec: StackSpec, role: Role) -> dict[str, Any]:
     """Every flag that is set, by name; what the preset leaves open is left to the engine."""
     model = spec.rows.model
     return {
         "served-model-name": model.served_name,
-        "port": spec.derived.engine_port,
-        **vllm_settings(spec),
+        "port": engine_port(spec, role),
+        **vllm_settings(spec, role),
         **model.engines[spec.rows.engine.kind].arguments,
         "kv-events-config": kv_events_config(spec, routed_port=spec.derived.engine_port),
         # Without it /render, of which the router has prompts tokenized, answers 403.

@@ -10,16 +10,19 @@ from typing import Any
 
 from manifests.caches import cache_environment
 from manifests.chosen import publishes_events
+from manifests.engine_roles import apart
 from manifests.fabric_claims import network_environment
 from manifests.kv_tier import has_local_ssd_tier, kv_tier_environment
+from manifests.kv_transfer import SIDE_CHANNEL_HOST
 from manifests.llmd.kv_events import ADDRESS_VARIABLE
 from manifests.vllm_settings import vllm_environment
 from stacks.resolve import StackSpec
+from stacks.roles import Role
 
 __all__ = ["engine_environment"]
 
 
-def engine_environment(spec: StackSpec) -> list[dict[str, Any]]:
+def engine_environment(spec: StackSpec, role: Role) -> list[dict[str, Any]]:
     """Environment of the engine's container; values are text, as Kubernetes wants them."""
     derived = spec.derived
     values = {
@@ -32,10 +35,16 @@ def engine_environment(spec: StackSpec) -> list[dict[str, Any]]:
     written: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in values.items()]
     if derived.nodes_per_replica > 1:
         # The leader hands this address to the ranks of other nodes; with several networks vLLM would have to guess it.
-        address = {"fieldRef": {"fieldPath": "status.podIP"}}
-        written.append({"name": "VLLM_HOST_IP", "valueFrom": address})
+        written.append(_address("VLLM_HOST_IP"))
+    if apart(role):
+        written.append(_address(SIDE_CHANNEL_HOST))
     if publishes_events(spec):
-        written.append({"name": ADDRESS_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}})
-    if has_local_ssd_tier(spec):
+        written.append(_address(ADDRESS_VARIABLE))
+    if role.tiered and has_local_ssd_tier(spec):
         written += kv_tier_environment(spec)
     return written
+
+
+def _address(name: str) -> dict[str, Any]:
+    """The pod's own, in a variable."""
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}

@@ -9,6 +9,9 @@
   some of these names (a Service called ``vllm`` sets VLLM_PORT to a URL).
 - The engine never calls the Kubernetes API, so it gets no token.
 - No CPU limit: throttling the API server's process would delay every token. Memory, storage and GPUs are limited.
+- With prefill apart, a decode pod has a proxy before its engine. Nothing else in a pod depends on its role but sizes,
+  names and ports; a prefill engine that is told to go keeps blocks that were not fetched yet as it keeps requests
+  (scheduler.py: has_finished_requests), so both wait alike.
 - Of a replica over several nodes only the first pod serves. The others have no port, so no probe: their process ends
   when a rank fails, and its group with it.
 """
@@ -20,20 +23,21 @@ from typing import Any
 from manifests.caches import CACHE_PATH
 from manifests.engine_arguments import engine_arguments
 from manifests.engine_environment import engine_environment
+from manifests.engine_roles import engine_port, pod_labels, revision_label, role_selector
 from manifests.fabric_claims import capabilities, container_claims, pod_affinity, pod_claims
 from manifests.kv_tier import has_local_ssd_tier, kv_tier_mount, kv_tier_volume
-from manifests.naming import ENGINE, ENGINE_WORKER, labels, selector
+from manifests.llmd.routing_sidecar import routing_sidecar
+from manifests.naming import ENGINE, ENGINE_WORKER
 from manifests.placement import accelerator_tolerations, serving_nodes
 from manifests.pod_security import confined, runs_as
+from manifests.pod_size import pod_size
 from manifests.weight_mounts import weight_mounts
 from stacks.resolve import StackSpec
+from stacks.roles import Role
 
 __all__ = ["PORT_NAME", "engine_pod", "every_pod", "pod_template"]
 
 PORT_NAME = "http"
-_REVISION = {"Deployment": "pod-template-hash", "LeaderWorkerSet": "leaderworkerset.sigs.k8s.io/template-revision-hash"}
-"""The label by which each marks the pods of a revision: these are kept together, so that the next can be elsewhere.
-Kubernetes ignores a key that a pod has not, and would keep all revisions together."""
 _PROBE_PERIOD_S = 10
 _READINESS_PERIOD_S = 5
 _FAILURES_BEFORE_RESTART = 6
@@ -41,22 +45,20 @@ _FAILURES_BEFORE_RESTART = 6
 answers 503 at once and is restarted after a minute."""
 
 
-def pod_template(spec: StackSpec, *, serves: bool = True) -> dict[str, Any]:
+def pod_template(spec: StackSpec, role: Role, *, serves: bool = True) -> dict[str, Any]:
     """Template of the pods that serve the API, or of those that only run ranks for one that does."""
-    if not serves:
-        return {
-            "metadata": weight_mounts(spec).metadata(labels(spec, ENGINE_WORKER)),
-            "spec": engine_pod(spec, serves=False),
-        }
-    own = {"llm-d.ai/inference-serving": "true", "llm-d.ai/model": spec.preset.model.name}
-    return {"metadata": weight_mounts(spec).metadata({**labels(spec, ENGINE), **own}), "spec": engine_pod(spec)}
+    own = {"llm-d.ai/inference-serving": "true", "llm-d.ai/model": spec.preset.model.name} if serves else {}
+    return {
+        "metadata": weight_mounts(spec).metadata({**pod_labels(spec, role, serves=serves), **own}),
+        "spec": engine_pod(spec, role, serves=serves),
+    }
 
 
-def engine_pod(spec: StackSpec, *, serves: bool = True) -> dict[str, Any]:
+def engine_pod(spec: StackSpec, role: Role, *, serves: bool = True) -> dict[str, Any]:
     """Spec of one engine pod."""
     claims, nodes = pod_claims(spec), serving_nodes(spec)
-    workload = "Deployment" if spec.derived.nodes_per_replica == 1 else "LeaderWorkerSet"
-    affinity = {**nodes.get("affinity", {}), **pod_affinity(spec, keys=[_REVISION[workload]])}
+    affinity = {**nodes.get("affinity", {}), **pod_affinity(spec, keys=[revision_label(spec, role)])}
+    before = [*weight_mounts(spec).before, *(routing_sidecar(spec, role) if serves else [])]
     return {
         "serviceAccountName": ENGINE,
         "automountServiceAccountToken": False,
@@ -67,30 +69,30 @@ def engine_pod(spec: StackSpec, *, serves: bool = True) -> dict[str, Any]:
         **({"affinity": affinity} if affinity else {}),
         "securityContext": runs_as(spec.rows.engine_user.uid, capabilities(spec)),
         **({"resourceClaims": claims} if claims else {}),
-        **weight_mounts(spec).init_containers(),
-        "containers": [_container(spec, serves=serves)],
-        "volumes": _volumes(spec),
+        **({"initContainers": before} if before else {}),
+        "containers": [_container(spec, role, serves=serves)],
+        "volumes": _volumes(spec, role),
     }
 
 
-def _container(spec: StackSpec, *, serves: bool) -> dict[str, Any]:
+def _container(spec: StackSpec, role: Role, *, serves: bool) -> dict[str, Any]:
     return {
         "name": ENGINE,
         "image": str(spec.images["engine"]),
         "command": ["vllm", "serve"],
-        "args": engine_arguments(spec, serves=serves),
-        "env": engine_environment(spec),
-        **(_serving(spec) if serves else {}),
-        "resources": _resources(spec),
+        "args": engine_arguments(spec, role, serves=serves),
+        "env": engine_environment(spec, role),
+        **(_serving(spec, role) if serves else {}),
+        "resources": _resources(spec, role),
         "securityContext": confined(capabilities(spec)),
-        "volumeMounts": _mounts(spec),
+        "volumeMounts": _mounts(spec, role),
     }
 
 
-def _serving(spec: StackSpec) -> dict[str, Any]:
+def _serving(spec: StackSpec, role: Role) -> dict[str, Any]:
     """What only a container with an API has: a port, probes, and a pause before it goes."""
     return {
-        "ports": [{"name": PORT_NAME, "containerPort": spec.derived.engine_port, "protocol": "TCP"}],
+        "ports": [{"name": PORT_NAME, "containerPort": engine_port(spec, role), "protocol": "TCP"}],
         "startupProbe": {
             "httpGet": {"path": "/v1/models", "port": PORT_NAME},
             "periodSeconds": _PROBE_PERIOD_S,
@@ -112,50 +114,50 @@ def _serving(spec: StackSpec) -> dict[str, Any]:
     }
 
 
-def _resources(spec: StackSpec) -> dict[str, Any]:
-    derived, claims = spec.derived, container_claims(spec)
+def _resources(spec: StackSpec, role: Role) -> dict[str, Any]:
+    size, claims = pod_size(spec, role), container_claims(spec)
     bounded = {
-        "memory": f"{derived.pod_memory_gib}Gi",
-        "ephemeral-storage": f"{derived.pod_ephemeral_gib}Gi",
-        "nvidia.com/gpu": str(derived.gpus_per_pod),
+        "memory": f"{size.memory}Gi",
+        "ephemeral-storage": f"{size.ephemeral}Gi",
+        "nvidia.com/gpu": str(spec.derived.gpus_per_pod),
     }
     return {
-        "requests": {"cpu": str(derived.pod_cpu), **bounded},
+        "requests": {"cpu": str(spec.derived.pod_cpu), **bounded},
         "limits": bounded,
         **({"claims": claims} if claims else {}),
     }
 
 
-def _mounts(spec: StackSpec) -> list[dict[str, Any]]:
+def _mounts(spec: StackSpec, role: Role) -> list[dict[str, Any]]:
     mounts: list[dict[str, Any]] = [
         *weight_mounts(spec).mounts,
         {"name": "cache", "mountPath": CACHE_PATH},
         {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - in the container
         {"name": "shm", "mountPath": "/dev/shm"},  # noqa: S108 - in the container
     ]
-    if has_local_ssd_tier(spec):
+    if role.tiered and has_local_ssd_tier(spec):
         mounts.append(kv_tier_mount(spec))
     return mounts
 
 
-def _volumes(spec: StackSpec) -> list[dict[str, Any]]:
+def _volumes(spec: StackSpec, role: Role) -> list[dict[str, Any]]:
     """Plain emptyDirs are on local SSD, or on the boot disk where that is raw block; the pod's limit bounds them."""
     volumes: list[dict[str, Any]] = [
         *weight_mounts(spec).volumes,
         {"name": "cache", "emptyDir": {}},
         {"name": "tmp", "emptyDir": {}},
-        {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{spec.derived.shm_gib}Gi"}},
+        {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{pod_size(spec, role).shm}Gi"}},
     ]
-    if has_local_ssd_tier(spec):
+    if role.tiered and has_local_ssd_tier(spec):
         volumes.append(kv_tier_volume(spec))
     return volumes
 
 
-def every_pod(spec: StackSpec) -> dict[str, Any]:
+def every_pod(spec: StackSpec, role: Role) -> dict[str, Any]:
     """Selector of all pods of all replicas: losing any pod of a group costs the group, so one pod is one replica."""
+    labels = role_selector(spec, role)
     if spec.derived.nodes_per_replica == 1:
-        return {"matchLabels": selector(spec, ENGINE)}
-    labels = selector(spec, ENGINE)
+        return {"matchLabels": labels}
     component = "app.kubernetes.io/component"
     del labels[component]
     return {

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from manifests.chart_values import chart_values
 from manifests.engine_pod import pod_template
+from manifests.engine_roles import ranks_name, workload_name
 from manifests.fabric_claims import claim_objects
 from manifests.namespaces import LEADER_WORKER_SET
 from manifests.naming import ENGINE, metadata
@@ -26,6 +27,7 @@ from manifests.objects import HelmRelease, KubernetesObject
 from manifests.placement import system_labels, system_tolerations
 from manifests.rollout import one_at_a_time
 from stacks.resolve import StackSpec
+from stacks.roles import Role
 
 __all__ = ["leader_worker_set", "leader_worker_set_releases"]
 
@@ -33,19 +35,19 @@ _RELEASE = "lws"
 _BEFORE_RELEASE = ("lws-namespace", f"{LEADER_WORKER_SET}-network-policy")
 
 
-def leader_worker_set(spec: StackSpec) -> KubernetesObject:
+def leader_worker_set(spec: StackSpec, role: Role) -> KubernetesObject:
     """The set of engines; its kind comes with the controller."""
     derived = spec.derived
     return KubernetesObject(
         area="serving",
-        name="engine",
+        name=workload_name(role),
         body={
             "apiVersion": "leaderworkerset.x-k8s.io/v1",
             "kind": "LeaderWorkerSet",
             # The size of a group cannot be changed; of another size it is another set.
-            "metadata": metadata(spec, f"{ENGINE}-nodes{derived.nodes_per_replica}", component=ENGINE),
+            "metadata": metadata(spec, f"{workload_name(role)}-nodes{derived.nodes_per_replica}", component=ENGINE),
             "spec": {
-                "replicas": derived.replicas,
+                "replicas": role.replicas,
                 "startupPolicy": "LeaderCreated",  # the leader is ready only once its workers' ranks have joined
                 "rolloutStrategy": {
                     "type": "RollingUpdate",
@@ -54,8 +56,8 @@ def leader_worker_set(spec: StackSpec) -> KubernetesObject:
                 "leaderWorkerTemplate": {
                     "size": derived.nodes_per_replica,
                     "restartPolicy": "RecreateGroupOnPodRestart",
-                    "leaderTemplate": pod_template(spec),
-                    "workerTemplate": pod_template(spec, serves=False),
+                    "leaderTemplate": pod_template(spec, role),
+                    "workerTemplate": pod_template(spec, role, serves=False),
                 },
             },
         },
@@ -65,8 +67,8 @@ def leader_worker_set(spec: StackSpec) -> KubernetesObject:
         alone=True,
         after=(
             "engine-service-account",
-            "engine-network-policy",
-            "ranks-network-policy",
+            f"{workload_name(role)}-network-policy",
+            f"{ranks_name(role)}-network-policy",
             *(item.name for item in claim_objects(spec)),
             _RELEASE,
         ),

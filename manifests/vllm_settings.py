@@ -10,9 +10,11 @@ from typing import Any
 from manifests.caches import CACHE_PATH
 from manifests.chosen import publishes_events, vllm_engine
 from manifests.kv_tier import KV_TIER_PATH
+from manifests.kv_transfer import kv_transfer, kv_transfer_flags
 from manifests.weight_sets import drafter_weights
 from stacks.parallelism import data_parallel
 from stacks.resolve import StackSpec
+from stacks.roles import Role
 from stacks.rows import LlmdRelease
 from stacks.spec import HostDramOffload, LocalSsdOffload, TieredOffload
 
@@ -22,7 +24,7 @@ _SSD_THREADS = 16
 """Readers and writers of the local SSD tier: vLLM's own default, as each chunk is a file."""
 
 
-def vllm_settings(spec: StackSpec) -> dict[str, Any]:
+def vllm_settings(spec: StackSpec, role: Role) -> dict[str, Any]:
     """Every engine flag that is set, by name; what the preset leaves open is left to the engine."""
     serving, engine = spec.preset.serving, vllm_engine(spec)
     return {
@@ -40,7 +42,8 @@ def vllm_settings(spec: StackSpec) -> dict[str, Any]:
         "watermark": engine.kv_free_share,
         "moe-backend": engine.moe_backend,
         "speculative-config": _speculation(spec),
-        "kv-transfer-config": _offload(spec),
+        "kv-transfer-config": kv_transfer(role, _offload(spec) if role.tiered else None),
+        **kv_transfer_flags(spec, role),
         **engine.extra_arguments,
     }
 

@@ -22,6 +22,7 @@ from stacks.derived import (
     MAX_BACKEND_DRAIN_S,
     OPERATOR_START_S,
     PROCESS_GIB_PER_GPU,
+    PROXY_BYTES_PER_TOKEN,
     PROXY_KEEP_ALIVE_S,
     QUEUE_SHARE,
     REQUEST_BYTES_PER_TOKEN,
@@ -103,6 +104,22 @@ def _usd(pools: Iterable[Pool], of_node: Callable[[Pool], float | None]) -> floa
     return round(sum(known), 4) if len(known) == len(prices) else None
 
 
+@dataclass(frozen=True)
+class _Proxy:
+    """What the proxy before a decode engine takes."""
+
+    cpu: int = 0
+    memory_gib: int = 0
+
+
+def _proxy(preset: Preset, rows: Rows) -> _Proxy:
+    serving = preset.serving
+    if not (isinstance(rows.release, LlmdRelease) and isinstance(serving.shape, PrefillDecode)):
+        return _Proxy()
+    held = serving.engine.max_sequences * serving.context_tokens * PROXY_BYTES_PER_TOKEN
+    return _Proxy(rows.release.routing_sidecar.cpu, 1 + math.ceil(held / GIB))
+
+
 def _places(preset: Preset) -> int:
     running = preset.serving.engine.max_sequences * data_parallel(preset.serving)
     return max(running + 1, round(running * (1 + LOOKAHEAD)))
@@ -131,7 +148,8 @@ def derive(preset: Preset, rows: Rows) -> Derived:
     aside = serving.context_tokens * per_token / spanned
     boot_disk_gb = min(pool.plan.boot_disk_gb for pool in serves)
     cpu = allocatable_cpu_millicores(hardware.machine)
-    rate, added = load_gb_per_s(preset, rows), sidecar(preset, rows, weights)
+    rate, added, proxy = load_gb_per_s(preset, rows), sidecar(preset, rows, weights), _proxy(preset, rows)
+    share_millicores = (cpu - 2000) * pod_gpus // gpus - added.cpu_millicores - 1000 * proxy.cpu
     load_s = weights * min(per_node, replicas) / (rate * GB)
     compile_s = max(engine.startup.compile_s, hardware.throughput.compile_s or 0)
     startup_s = math.ceil(STARTUP_SAFETY * (load_s + compile_s))
@@ -173,7 +191,9 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         sidecar_cpu_millicores=added.cpu_millicores,
         sidecar_memory_gib=added.memory_gib,
         sidecar_ephemeral_gib=added.ephemeral_gib,
-        pod_cpu=max(1, min(CPUS_PER_GPU * pod_gpus, ((cpu - 2000) * pod_gpus // gpus - added.cpu_millicores) // 1000)),
+        proxy_cpu=proxy.cpu,
+        proxy_memory_gib=proxy.memory_gib,
+        pod_cpu=max(1, min(CPUS_PER_GPU * pod_gpus, share_millicores // 1000)),
         shm_gib=pod.shm,
         pod_memory_gib=pod.memory,
         pod_ephemeral_gib=pod.ephemeral,

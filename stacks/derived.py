@@ -19,6 +19,7 @@ __all__ = [
     "MAX_BACKEND_DRAIN_S",
     "OPERATOR_START_S",
     "PROCESS_GIB_PER_GPU",
+    "PROXY_BYTES_PER_TOKEN",
     "PROXY_KEEP_ALIVE_S",
     "QUEUE_SHARE",
     "REQUEST_BYTES_PER_TOKEN",
@@ -49,6 +50,8 @@ MARGIN_S = 15
 LOOKAHEAD = 0.04
 """Places beyond the running sequences: the next request is at the engine when one ends (llm-d guides, flow control
 tuning: 133 for 128)."""
+PROXY_BYTES_PER_TOKEN = 40
+"""Of a prompt: four bytes of text a token, read into maps and written twice, for one engine each (assumed)."""
 QUEUE_SHARE = 0.25
 """Of the router's memory: a waiting request is there as text and as what was read from it (llm-d guides: 4 of 16)."""
 CPUS_PER_GPU = 8
@@ -116,9 +119,14 @@ class Derived:
         "GiB",
         "weights_bytes + other files and buffers (catalog): what Cloud Storage FUSE keeps in a pod, else 0",
     )
+    proxy_cpu: int = _value("cores", "catalog; of the proxy before a decode engine, llm-d's, else 0")
+    proxy_memory_gib: int = _value(
+        "GiB",
+        f"1 + max_sequences x context_tokens x {PROXY_BYTES_PER_TOKEN}: prompts that pass through that proxy, else 0",
+    )
     pod_cpu: int = _value(
         "cores",
-        f"{CPUS_PER_GPU} x gpus_per_pod, at most the pod's share of the node less 2 cores, less the sidecar's",
+        f"{CPUS_PER_GPU} x gpus_per_pod, at most the pod's share of the node less 2 cores, less sidecar and proxy",
     )
     shm_gib: int = _value(
         "GiB", f"{SHM_GIB_PER_GPU} x gpus_per_pod + the pod's host tier / {SHM_FILL} where the engine maps it there"

@@ -30,7 +30,7 @@ from stacks.roles import Role, roles
 from stacks.row_lookup import Rows, look_up
 from stacks.rows import ChartRow, DynamoRelease, ImageRow, LlmdRelease
 from stacks.settings import STACKS_DIR, Settings, parse_config
-from stacks.spec import LocalSsd, Preset, WeightSource
+from stacks.spec import LocalSsd, PrefillDecode, Preset, WeightSource
 
 __all__ = ["StackSpec", "candidate_of", "known_features", "resolve"]
 
@@ -41,8 +41,8 @@ T = TypeVar("T")
 class StackSpec:
     """A stack that passed every check: intent, facts, derived numbers, images, charts, evidence.
 
-    ``images`` are by role (engine, router, weights, drafter, node_agent, local_ssd), ``charts`` by what they bring
-    (dra_driver, dynamo, leader_worker_set); what a stack does not use is not in them.
+    ``images`` are by role (engine, router, routing_sidecar, weights, drafter, node_agent, local_ssd), ``charts`` by
+    what they bring (dra_driver, dynamo, leader_worker_set); what a stack does not use is not in them.
     """
 
     name: str
@@ -184,6 +184,8 @@ def _images(
             used["drafter"] = _seeder(speculation.weights, rows, catalog)
     if isinstance(rows.release, LlmdRelease):
         used["router"] = rows.release.router_image
+        if isinstance(found.preset.serving.shape, PrefillDecode):
+            used["routing_sidecar"] = rows.release.routing_sidecar.image
     if rows.transport and rows.transport.node_agent:
         used["node_agent"] = getattr(catalog.helper_images, rows.transport.node_agent)
     if derived.raw_block_gib is not None:

@@ -22,7 +22,7 @@ def vllm_arguments(spec: StackSpec) -> list[str]:
         {
             "model": model_weights(spec).path,
             "served-model-name": spec.rows.model.served_name,
-            **vllm_settings(spec),
+            **vllm_settings(spec, spec.roles[0]),
             "kv-events-config": kv_events(spec, enable_kv_cache_events=True),
             **worker_arguments(spec),
         }

@@ -15,7 +15,6 @@ Source: ai-dynamo/dynamo 2a6da14, deploy/operator/internal/dynamo (component_wor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from manifests.caches import CACHE_PATH
@@ -29,6 +28,7 @@ from manifests.kv_tier import has_local_ssd_tier, kv_tier_mount, kv_tier_volume
 from manifests.naming import ENGINE
 from manifests.placement import accelerator_tolerations, serving_nodes
 from manifests.pod_security import confined, runs_as
+from manifests.pod_size import pod_size
 from manifests.weight_mounts import weight_mounts
 from stacks.resolve import StackSpec
 from stacks.roles import Role
@@ -41,24 +41,6 @@ _FAILURES_BEFORE_RESTART = 6
 """A restart costs the whole startup budget; a dead engine is restarted after a minute."""
 
 
-@dataclass(frozen=True)
-class _Size:
-    """Host resources of a pod, GiB; a decode worker has no tier below GPU memory."""
-
-    shm: int
-    memory: int
-    ephemeral: int
-
-
-def _size(spec: StackSpec, role: Role) -> _Size:
-    derived = spec.derived
-    if role.name != "decode":
-        return _Size(derived.shm_gib, derived.pod_memory_gib, derived.pod_ephemeral_gib)
-    sizes = (derived.decode_shm_gib, derived.decode_pod_memory_gib, derived.decode_pod_ephemeral_gib)
-    shm, memory, ephemeral = (size or 0 for size in sizes)
-    return _Size(shm, memory, ephemeral)
-
-
 def worker(spec: StackSpec, role: Role) -> dict[str, Any]:
     """Return the component of one role, its pod template included."""
     nodes = spec.derived.nodes_per_replica
@@ -67,7 +49,7 @@ def worker(spec: StackSpec, role: Role) -> dict[str, Any]:
         "type": role.name,
         "replicas": role.replicas,
         **({"multinode": {"nodeCount": nodes}} if nodes > 1 else {}),
-        "sharedMemorySize": f"{_size(spec, role).shm}Gi",
+        "sharedMemorySize": f"{pod_size(spec, role).shm}Gi",
         "podTemplate": {
             "metadata": weight_mounts(spec).metadata(member_selector(spec, ENGINE, role=role.name)),
             "spec": _pod(spec, role),
@@ -135,7 +117,7 @@ def _probe(path: str, *, failures: int = 3) -> dict[str, Any]:
 
 
 def _resources(spec: StackSpec, role: Role) -> dict[str, Any]:
-    size, claims = _size(spec, role), container_claims(spec)
+    size, claims = pod_size(spec, role), container_claims(spec)
     bounded = {
         "memory": f"{size.memory}Gi",
         "ephemeral-storage": f"{size.ephemeral}Gi",

@@ -167,7 +167,8 @@ def _without_tier(c: Candidate) -> Derived:
 
 
 def _largest_pod_gib(derived: Derived) -> int:
-    return max(derived.pod_memory_gib, derived.decode_pod_memory_gib or 0) + derived.sidecar_memory_gib
+    decode = (derived.decode_pod_memory_gib or 0) + derived.proxy_memory_gib
+    return max(derived.pod_memory_gib, decode) + derived.sidecar_memory_gib
 
 
 def host_memory(c: Candidate) -> Iterator[Problem]:

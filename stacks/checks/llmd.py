@@ -10,13 +10,15 @@ from stacks.parallelism import data_parallel
 from stacks.picker_state import kept_by_one_picker
 from stacks.problems import Problem
 from stacks.rows import LlmdRelease
-from stacks.spec import FlowControl, LlmdRouter, PrefixAndLoad
+from stacks.spec import FlowControl, LlmdRouter, PrefillDecode, PrefixAndLoad
 from stacks.wording import some
 
 __all__ = ["CHECKS"]
 
 _SHALLOW_TURNS = 30
 """What the router's own default makes up for (0.5 turns a second, 60 seconds)."""
+_TRANSFERRED_BLOCK_TOKENS = 64
+"""Blocks from which a transfer keeps up (vllm#50913: 16 did not)."""
 _ONE_ACTIVE = "llm-d-router v0.10.0, chart routerlib: one active replica; llm-d/llm-d-router#1290"
 
 
@@ -219,4 +221,44 @@ def events(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS: tuple[Check, ...] = (order, turn_weight, bands, waits, pickers, events)
+@about("serving.router.kind", "serving.engine.kind")
+def disaggregation(c: Candidate) -> Iterator[Problem]:
+    """A threshold of nothing means never to the router, and small blocks make a transfer of many pieces."""
+    shape, block = c.preset.serving.shape, c.preset.serving.kv_cache.block_size_tokens
+    if not isinstance(shape, PrefillDecode) or not isinstance(c.rows.release, LlmdRelease):
+        return
+    if shape.from_uncached_tokens == 0:
+        yield Problem(
+            rule="never-disaggregated",
+            path="serving.shape.from_uncached_tokens",
+            value=0,
+            why="the router takes 0 for never: prefill replicas would wait for ever, without a word",
+            allowed="null for every prompt, or a number of tokens above 0",
+            remedy="leave it out, if every prompt is meant",
+            source="llm-d/llm-d-router#867, #871, #2335",
+        )
+    if block < _TRANSFERRED_BLOCK_TOKENS:
+        yield Problem(
+            rule="transfer-block-size",
+            path="serving.kv_cache.block_size_tokens",
+            value=block,
+            why="KV cache moves block by block, and with small ones the transfer takes most of the time",
+            allowed="64, 128",
+            remedy="raise it",
+            source="vllm-project/vllm#50913",
+        )
+    if c.preset.serving.routing.flow_control is not None:
+        yield Problem(
+            rule="places-of-both-roles",
+            path="serving.routing.flow_control",
+            value=c.preset.serving.routing.flow_control.order,
+            why="the picker counts the free places of prefill and decode replicas together: with decode full and "
+            "prefill free it still lets requests through, and they wait in the engine, in order of arrival",
+            allowed="aggregated, or what waits in engines is not ordered",
+            remedy="set serving.engine.max_waiting_requests, or serving.shape.kind to aggregated",
+            source="llm-d/llm-d-router#2221: saturation by stage, after v0.10.0",
+            severity="warning",
+        )
+
+
+CHECKS: tuple[Check, ...] = (order, turn_weight, bands, waits, pickers, events, disaggregation)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from stacks.checks.candidate import Candidate, about
 from stacks.parallelism import data_parallel
 from stacks.problems import Problem
-from stacks.rows import DynamoRelease
+from stacks.rows import DynamoRelease, ReleaseRow
+from stacks.rows.models import EngineKind
 from stacks.spec import PrefillDecode
 from stacks.wording import some
 
@@ -161,7 +162,7 @@ def prefill_decode(c: Candidate) -> Iterator[Problem]:
     if not isinstance(c.preset.serving.shape, PrefillDecode):
         return
     kind, release, transport = c.preset.serving.engine.kind, c.rows.release, c.rows.transport
-    if not isinstance(release, DynamoRelease) or not release.runtimes[kind].prefill_decode:
+    if not _apart(release, kind):
         yield Problem(
             rule="prefill-decode",
             path="serving.shape.kind",
@@ -221,6 +222,11 @@ def expert_parallel_needs(c: Candidate) -> Iterator[Problem]:
             remedy="set it to false: tensor parallelism splits experts too; or give it what it needs",
             source=needs.source,
         )
+
+
+def _apart(release: ReleaseRow, kind: EngineKind) -> bool:
+    """Whether the kit renders prefill and decode of this engine apart; llm-d's sidecar speaks vLLM's protocol here."""
+    return release.runtimes[kind].prefill_decode if isinstance(release, DynamoRelease) else kind == "vllm"
 
 
 CHECKS = (

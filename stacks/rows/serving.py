@@ -144,6 +144,7 @@ class RoutingSidecar(Sourced):
     engine_port: Positive = Field(description="Where the engine listens; the proxy has the engine's usual port.")
     connector: Text = Field(description="Its word for NIXL.")
     tls_flag: Text = Field(description="Flag that has it serve TLS, which is on by default.")
+    cpu: Positive
 
 
 class LlmdRelease(Sourced):
@@ -240,6 +241,9 @@ class TransportRow(Sourced):
     )
     kv_transfer: dict[EngineKind, Text] = Field(
         description="The engine's name for the backend that moves KV cache from prefill to decode workers here."
+    )
+    kv_arguments: dict[EngineKind, dict[FlagName, str | int | float | bool]] = Field(
+        default_factory=dict, description="Flags of the engine's workers that move KV cache here."
     )
     collectives: bool = Field(description="Whether one replica may span nodes over it.")
 

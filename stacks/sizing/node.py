@@ -33,11 +33,12 @@ def host_memory(role: Role, rows: Rows, derived: Derived) -> Section:
     decodes = role.name == "decode"
     pod = derived.decode_pod_memory_gib if decodes else derived.pod_memory_gib
     shm = derived.decode_shm_gib if decodes else derived.shm_gib
-    pod_gib, shm_gib = (pod or 0) + derived.sidecar_memory_gib, shm or 0
+    beside = derived.sidecar_memory_gib + (derived.proxy_memory_gib if decodes else 0)
+    pod_gib, shm_gib = (pod or 0) + beside, shm or 0
     tier = derived.host_tier_bytes_per_replica // derived.nodes_per_replica * pods if role.tiered else 0
     pages = huge_pages_gib(rows) * GIB
     left = allocatable - pods * pod_gib * GIB - pages
-    sidecar = f", sidecar of {derived.sidecar_memory_gib} GiB in it" if derived.sidecar_memory_gib else ""
+    sidecar = f", sidecar of {beside} GiB in it" if beside else ""
     figures = (
         Figure("memory", total, "bytes", f"{machine.memory_gb:,} GB", "catalog", "GiB"),
         Figure("kept_by_gke", total - allocatable, "bytes", "GKE's bands; allocatable is the rest", "derived", "GiB"),

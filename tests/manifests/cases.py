@@ -10,7 +10,7 @@ from stacks import StackSpec, resolve
 
 from .dynamo.cases import DYNAMO_CASES, DYNAMO_PRESETS, DYNAMO_STORAGES
 
-__all__ = ["CASES", "EVERY", "GOLDENS", "resolved", "spec_of"]
+__all__ = ["APART", "CASES", "EVERY", "GOLDENS", "resolved", "spec_of"]
 
 _HUB = {
     "kind": "huggingface",
@@ -129,6 +129,41 @@ ROUTING: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 }
 """What llm-d's picker can be told, which no preset does."""
 
+_APART = {
+    "kind": "prefill_decode",
+    "prefill_replicas": 1,
+    "decode_replicas": 2,
+    "tensor_parallel": 8,
+    "expert_parallel": True,
+    "from_uncached_tokens": 4096,
+}
+
+
+def _apart(preset: str, transport: str, *accepted: str, shape: dict[str, Any], pools: dict[str, Any]) -> Any:
+    serving = {"shape": {**_APART, **shape}, "transport": {"name": transport}}
+    overrides = {"serving": serving, "accelerator_pools": pools}
+    return preset, overrides, ["disaggregation:prefill_decode", *accepted]
+
+
+APART: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "apart": _apart("g4-llmd-multi", "tcp", "transport:tcp", shape={}, pools={"main": {"nodes": 3}}),
+    "apart-in-groups": _apart(
+        "a4x-max-llmd",
+        "nvlink",
+        "parallelism:tp8-ep-nodes2",
+        shape={"decode_replicas": 3, "from_uncached_tokens": None},
+        pools={},
+    ),
+    "apart-between-domains": _apart(
+        "a4x-max-llmd",
+        "nvlink+rdma",
+        *("transport:nvlink+rdma", "parallelism:tp4-ep"),
+        shape={"tensor_parallel": 4, "prefill_replicas": 2, "decode_replicas": 6},
+        pools={"main": {"use": "draining"}, "green": _METAL},
+    ),
+}
+"""Prefill and decode on engines of their own, which no preset with llm-d has."""
+
 GOLDENS = {**PRESETS, **DYNAMO_PRESETS, **POOLS, **_STORAGES, **DYNAMO_STORAGES}
 """These have golden files."""
 
@@ -136,6 +171,7 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     **PRESETS,
     **POOLS,
     **_STORAGES,
+    **APART,
     "local-ssd-tier": (
         "g4-llmd",
         {"serving": {"kv_cache": {"offload": {"kind": "local_ssd", "gib_per_replica": 2000}}}},

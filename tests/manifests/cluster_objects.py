@@ -14,6 +14,7 @@ from .cases import spec_of
 __all__ = ["Body", "Objects", "flag", "objects_of"]
 
 Body = dict[str, Any]
+COMPONENT = "app.kubernetes.io/component"
 
 
 class Objects(list[Body]):
@@ -49,9 +50,19 @@ class Objects(list[Body]):
         """First container of the workload of this name."""
         return self.pod(name)["containers"][0]
 
-    def engine_names(self) -> list[str]:
-        """Workloads that run ranks: the engine, and the workers of its groups."""
-        return [w["metadata"]["name"] for w in self.workloads() if w["metadata"]["name"] in ("engine", "engine-worker")]
+    def engine_names(self, *, that_serve: bool = False) -> list[str]:
+        """Workloads that run ranks: engines of every role, and the workers of their groups."""
+        components = ("engine",) if that_serve else ("engine", "engine-worker")
+        return [
+            w["metadata"]["name"]
+            for w in self.workloads()
+            if w["spec"]["template"]["metadata"]["labels"].get(COMPONENT) in components
+        ]
+
+    def proxy(self, name: str) -> Body | None:
+        """What stands before the engine of this workload, if anything does."""
+        before = self.pod(name).get("initContainers", [])
+        return next((container for container in before if container.get("restartPolicy") == "Always"), None)
 
     def engines(self) -> list[Body]:
         """Their containers."""

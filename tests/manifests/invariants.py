@@ -38,21 +38,23 @@ def _agree(what: str, **values: Any) -> Iterator[str]:
 
 
 def engine_ports_agree(objects: Objects) -> Iterator[str]:
-    """One number for vLLM, its pod, the pool and the health check; one name for probes and scraping."""
-    engine, pool = objects.container("engine"), objects.one("InferencePool", "engine")
-    (port,) = engine["ports"]
+    """One number for what is reached, the pool and the health check, one for vLLM; one name for probes and scraping."""
     health = objects.one("HealthCheckPolicy", "engine")["spec"]["default"]["config"]["httpHealthCheck"]
-    (target,) = pool["spec"]["targetPorts"]
-    yield from _agree(
-        "engine port",
-        argument=flag(engine, "port"),
-        container=port["containerPort"],
-        pool=target["number"],
-        health_check=health["port"],
-    )
-    scraped = _scraped(objects, "engine")
-    probes = {p: engine[p]["httpGet"]["port"] for p in ("startupProbe", "readinessProbe", "livenessProbe")}
-    yield from _agree("engine port name", container=port["name"], **scraped, **probes)
+    (target,) = objects.one("InferencePool", "engine")["spec"]["targetPorts"]
+    for name in objects.engine_names(that_serve=True):
+        engine, proxy = objects.container(name), objects.proxy(name)
+        for container in filter(None, (engine, proxy)):
+            (port,) = container["ports"]
+            yield from _agree(f"{name} port", argument=flag(container, "port"), container=port["containerPort"])
+        if proxy:
+            yield from _agree(f"{name} proxy", asks=flag(proxy, "model-server-port"), listens=flag(engine, "port"))
+            if health["requestPath"] == "/health":
+                yield "the proxy is asked whether the engine is well"
+        reached = flag(proxy or engine, "port")
+        yield from _agree(f"{name} reached", there=reached, pool=target["number"], health_check=health["port"])
+        scraped = _scraped(objects, "engine")
+        probes = {p: engine[p]["httpGet"]["port"] for p in ("startupProbe", "readinessProbe", "livenessProbe")}
+        yield from _agree("engine port name", container=engine["ports"][0]["name"], **scraped, **probes)
 
 
 def _scraped(objects: Objects, name: str) -> dict[str, str]:
@@ -113,12 +115,20 @@ def selectors_find_pods(objects: Objects) -> Iterator[str]:
     pods = {w["metadata"]["name"]: w["spec"]["template"]["metadata"]["labels"] for w in objects.workloads()}
     for kind, name, selector in _selectors(objects):
         found = [pod for pod, labels in pods.items() if _takes(selector, labels)]
-        group = [pod for pod in pods if pod in (name, f"{name}-worker")]
-        if kind == "NetworkPolicy" and name == "ranks":
-            group = objects.engine_names()
-        of_all = kind == "PodDisruptionBudget" or name == "ranks"
-        if found != group if of_all else len(found) != 1:
+        if found != _meant(objects, kind, name, list(pods), found):
             yield f"{kind}/{name} selects the pods of {found or 'no workload'}"
+
+
+def _meant(objects: Objects, kind: str, name: str, pods: list[str], found: list[str]) -> list[str]:
+    """Workloads that a selector is about. Pool, scraping and nearness are about engines of all roles."""
+    if kind == "NetworkPolicy" and name.startswith("ranks"):
+        role = name.removeprefix("ranks")
+        return [pod for pod in objects.engine_names() if pod.startswith(f"engine{role}")]
+    if kind == "PodDisruptionBudget":
+        return [pod for pod in pods if pod in (name, f"{name}-worker")]
+    if name in ("engine", *objects.engine_names()) and kind in ("InferencePool", "PodMonitoring", "affinity"):
+        return objects.engine_names(that_serve=True)
+    return found if len(found) == 1 else ["exactly one"]
 
 
 _REVISION_LABELS = {
@@ -132,7 +142,8 @@ def revisions_are_placed_apart(objects: Objects) -> Iterator[str]:
     for workload in objects.workloads():
         terms = workload["spec"]["template"]["spec"].get("affinity", {}).get("podAffinity", {})
         for term in terms.get("requiredDuringSchedulingIgnoredDuringExecution", []):
-            if term.get("matchLabelKeys") != _REVISION_LABELS[workload["kind"]]:
+            several = len(objects.engine_names(that_serve=True)) > 1
+            if term.get("matchLabelKeys") != (["beamline/pools"] if several else _REVISION_LABELS[workload["kind"]]):
                 yield f"{workload['metadata']['name']}: a {workload['kind']} marks no revision by {term}"
 
 
@@ -198,7 +209,12 @@ def names_are_known(objects: Objects) -> Iterator[str]:
 
 def timeouts_are_ordered(objects: Objects) -> Iterator[str]:
     """The innermost deadline fires first, and pods get the time they were promised."""
-    engine, pod = objects.container("engine"), objects.pod("engine")
+    for name in objects.engine_names(that_serve=True):
+        yield from _timeouts(objects, name)
+
+
+def _timeouts(objects: Objects, name: str) -> Iterator[str]:
+    engine, pod = objects.container(name), objects.pod(name)
     policy = objects.one("GCPBackendPolicy", "engine")["spec"]["default"]
     drain, pause = int(flag(engine, "shutdown-timeout")), engine["lifecycle"]["preStop"]["sleep"]["seconds"]
     grace = pod["terminationGracePeriodSeconds"]
@@ -213,7 +229,7 @@ def timeouts_are_ordered(objects: Objects) -> Iterator[str]:
         yield "the engine closes idle connections before Google's proxies do"
     probe = engine["startupProbe"]
     budget = probe["periodSeconds"] * probe["failureThreshold"]
-    for deployment in (d for d in objects.kind("Deployment") if d["metadata"]["name"] == "engine"):
+    for deployment in (d for d in objects.kind("Deployment") if d["metadata"]["name"] == name):
         deadline = deployment["spec"]["progressDeadlineSeconds"]
         if deadline < budget + grace:
             yield f"progress deadline {deadline} s, but the old pod may take {grace} s and the new one {budget} s"
@@ -239,8 +255,8 @@ _OF_API = ("ports", "startupProbe", "readinessProbe", "livenessProbe", "lifecycl
 def groups_are_one_replica(objects: Objects) -> Iterator[str]:
     """A group has as many pods as vLLM expects, which start alike, meet at the leader, and serve at one place."""
     for body in objects.kind("LeaderWorkerSet"):
-        group = body["spec"]["leaderWorkerTemplate"]
-        leader, worker = (c for c in objects.engines())
+        group, name = body["spec"]["leaderWorkerTemplate"], body["metadata"]["name"].partition("-nodes")[0]
+        leader, worker = objects.container(name), objects.container(f"{name}-worker")
         yield from _agree("pods of a replica", group=group["size"], nnodes=flag(leader, "nnodes"))
         if [*leader["args"], "--headless"] != worker["args"]:
             yield "leader and worker differ in more than --headless"
@@ -277,7 +293,11 @@ def claims_agree(objects: Objects) -> Iterator[str]:
 
 def weights_agree(objects: Objects) -> Iterator[str]:
     """Seeder and engine mean the same folder and the same marker, and the engine loads what was seeded, or mounted."""
-    engine = objects.pod("engine")
+    for name in objects.engine_names(that_serve=True):
+        yield from _weights(objects, objects.pod(name))
+
+
+def _weights(objects: Objects, engine: Body) -> Iterator[str]:
     arguments = engine["containers"][0]
     loaded = {arguments["args"][0], *filter(None, [(flag(arguments, "speculative-config") or {}).get("model")])}
     if not any(w["metadata"]["name"] == "seeding" for w in objects.workloads()):
@@ -303,17 +323,29 @@ def weights_agree(objects: Objects) -> Iterator[str]:
 
 def tiers_fit(objects: Objects) -> Iterator[str]:
     """The KV tier fits the volume it lives in, and the volume fits the pod's limits."""
-    engine = objects.container("engine")
+    for name in objects.engine_names(that_serve=True):
+        yield from _tier_fits(objects.pod(name))
+
+
+def _connectors(engine: Body) -> dict[str, Any]:
+    """What all connectors of an engine are told, those in a set too."""
+    extra: dict[str, Any] = (flag(engine, "kv-transfer-config") or {}).get("kv_connector_extra_config", {})
+    parts = [part["kv_connector_extra_config"] for part in extra.get("connectors", [])]
+    return {key: value for part in (extra, *parts) for key, value in part.items()}
+
+
+def _tier_fits(pod: Body) -> Iterator[str]:
+    engine = pod["containers"][0]
     limits = {k: int(v.removesuffix("Gi")) * 2**30 for k, v in engine["resources"]["limits"].items() if "Gi" in v}
-    (shm,) = (v["emptyDir"]["sizeLimit"] for v in objects.pod("engine")["volumes"] if v["name"] == "shm")
+    (shm,) = (v["emptyDir"]["sizeLimit"] for v in pod["volumes"] if v["name"] == "shm")
     shm_bytes = int(shm.removesuffix("Gi")) * 2**30
-    extra = (flag(engine, "kv-transfer-config") or {}).get("kv_connector_extra_config", {})
+    extra = _connectors(engine)
     if extra.get("cpu_bytes_to_use", 0) > 0.9 * shm_bytes:
         yield "the host tier does not fit /dev/shm"
     if shm_bytes > limits["memory"]:
         yield "/dev/shm is larger than the pod's memory"
     ranks = int(flag(engine, "tensor-parallel-size"))
-    on_ephemeral = any(v["name"] == "kv-tier" and "emptyDir" in v for v in objects.pod("engine")["volumes"])
+    on_ephemeral = any(v["name"] == "kv-tier" and "emptyDir" in v for v in pod["volumes"])
     if on_ephemeral and extra.get("disk_capacity_bytes", 0) * ranks > limits["ephemeral-storage"]:
         yield "the disk tier of all ranks does not fit the pod's ephemeral storage"
     path = str(extra.get("disk_path", "/cache/")).rpartition("/")[0]
@@ -377,7 +409,9 @@ def pods_are_restricted(objects: Objects) -> Iterator[str]:
         if who in _NODE_AGENTS:
             continue
         added = sorted(objects.capabilities) if container["name"] == "engine" else []
+        own = {"runAsNonRoot": True, "runAsUser": 65532, "runAsGroup": 65532}
         if container["securityContext"] != {
+            **(own if container["name"] == "routing-proxy" else {}),
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"], **({"add": added} if added else {})},
             "readOnlyRootFilesystem": True,

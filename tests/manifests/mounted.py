@@ -23,7 +23,7 @@ def bucket_readers(templates: dict[str, Body]) -> list[str]:
 def mounted_agree(objects: Objects, who: str, template: Body, loaded: Collection[str]) -> Iterator[str]:
     """What the engine loads is mounted, read-only, nothing else is, and nobody waits for a copy."""
     pod, buckets = template["spec"], _buckets(template["spec"])
-    if "initContainers" in pod:
+    if any(container.get("restartPolicy") != "Always" for container in pod.get("initContainers", [])):
         yield f"{who} waits for weights that nobody copies"
     mounts = {m["name"]: m for m in pod["containers"][0]["volumeMounts"]}
     if buckets:

@@ -56,6 +56,41 @@ BROKEN: dict[str, tuple[str, str, Callable[[Objects], None]]] = {
             o.one("HealthCheckPolicy", "engine")["spec"]["default"]["config"]["httpHealthCheck"], "port", 8001
         ),
     ),
+    "proxy asks another port than the engine's": (
+        "engine_ports_agree",
+        "apart",
+        lambda o: swap(o.proxy("engine-decode")["args"], "model-server-port", "8100"),
+    ),
+    "proxy moved, pool did not": (
+        "engine_ports_agree",
+        "apart",
+        lambda o: swap(o.proxy("engine-decode")["args"], "port", "8300"),
+    ),
+    "prefill moved, pool did not": (
+        "engine_ports_agree",
+        "apart",
+        lambda o: swap(o.container("engine-prefill")["args"], "port", "8300"),
+    ),
+    "load balancer asks the proxy how the engine is": (
+        "engine_ports_agree",
+        "apart",
+        lambda o: put(
+            o.one("HealthCheckPolicy", "engine")["spec"]["default"]["config"]["httpHealthCheck"],
+            "requestPath",
+            "/health",
+        ),
+    ),
+    "decode in another NVLink domain than prefill": (
+        "selectors_find_pods",
+        "apart-in-groups",
+        lambda o: put(
+            o.pod("engine-decode")["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0][
+                "labelSelector"
+            ]["matchLabels"],
+            "llm-d.ai/role",
+            "decode",
+        ),
+    ),
     "probe of an unnamed port": (
         "engine_ports_agree",
         "g4-llmd",

@@ -22,7 +22,7 @@ def _engines(case: str) -> Iterator[Body]:
     if spec_of(case).preset.serving.router.kind == "dynamo":
         yield from (container(worker) for worker in workers(objects))
     else:
-        yield objects.container("engine")
+        yield from objects.engines()
 
 
 def _transports(spec: StackSpec) -> set[str]:

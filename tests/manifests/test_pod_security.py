@@ -66,9 +66,14 @@ def pods(objects: Objects) -> Iterator[tuple[str, str, Body]]:
             yield name, graph["metadata"]["namespace"], component["podTemplate"]["spec"]
 
 
+def _kind(name: str) -> str:
+    """Engines of every role, leaders and workers, are one kind of pod."""
+    return name.partition("-")[0] if name.startswith("engine-") else name
+
+
 def _listed(name: str, objects: Objects) -> set[str]:
     """What the table says of a pod: an engine's exceptions only where its transport needs them."""
-    kind = "engine" if name == "engine-worker" else name
+    kind = _kind(name)
     if kind == "engine" and not objects.capabilities:
         return set()
     return {row.field for row in EXCEPTIONS if row.pods == kind and not row.chart}
@@ -98,10 +103,7 @@ def test_a_namespace_is_as_strict_as_its_pods_allow(case: str) -> None:
 def test_every_exception_is_some_pods() -> None:
     """A row that no rendered pod needs would be a door left open; of charts' pods the sandbox's API server judges."""
     needed = {
-        ("engine" if name == "engine-worker" else name, field)
-        for case in EVERY
-        for name, _, pod in pods(objects_of(case))
-        for field in departures(pod)
+        (_kind(name), field) for case in EVERY for name, _, pod in pods(objects_of(case)) for field in departures(pod)
     }
     assert {(row.pods, row.field) for row in EXCEPTIONS if not row.chart} == needed
 
@@ -112,13 +114,13 @@ def test_every_exception_says_why_and_who_says_so() -> None:
 
 @pytest.mark.parametrize("case", EVERY)
 def test_every_kind_of_pod_has_an_account_of_its_own(case: str) -> None:
-    """An engine's leader and workers are one kind; a graph's pods get theirs from Dynamo's operator."""
+    """A graph's pods get theirs from Dynamo's operator."""
     objects = objects_of(case)
     accounts = {
         (workload["metadata"]["namespace"], workload["spec"]["template"]["spec"]["serviceAccountName"])
         for workload in objects.workloads()
     }
-    kinds = {name for name in (w["metadata"]["name"] for w in objects.workloads()) if name != "engine-worker"}
+    kinds = {_kind(workload["metadata"]["name"]) for workload in objects.workloads()}
     assert len(accounts) == len(kinds)
     made: dict[tuple[str, str], Any] = {
         (a["metadata"]["namespace"], a["metadata"]["name"]): a["automountServiceAccountToken"]

@@ -239,10 +239,19 @@ def llmd_flows(objects: Objects, proxy: Address) -> Iterator[Flow]:
             yield from ((router, pod, "TCP", target["number"]) for target in pool["spec"]["targetPorts"])
             if events := flag(objects.container(pod.name), "kv-events-config"):
                 yield router, pod, "TCP", int(events["endpoint"].rpartition(":")[2])
-    ranks = [by_name[name] for name in objects.engine_names() if flag(objects.container(name), "nnodes")]
-    yield from ((one, other, "TCP", ANY_PORT) for one in ranks for other in ranks)
+    yield from _between_engines(objects, by_name)
     if objects.kind("LeaderWorkerSet"):
         yield API, by_name["operator of lws-system"], "TCP", 9443
+
+
+def _between_engines(objects: Objects, by_name: dict[str, Pod]) -> Iterator[Flow]:
+    """Ranks of one replica with each other, and prefill with decode."""
+    for one in objects.engine_names():
+        for other in objects.engine_names():
+            first, second = (dict(by_name[name].labels).get("llm-d.ai/role") for name in (one, other))
+            spans = flag(objects.container(one), "nnodes") is not None
+            if first != second or spans:
+                yield by_name[one], by_name[other], "TCP", ANY_PORT
 
 
 def dynamo_flows(objects: Objects) -> Iterator[Flow]:

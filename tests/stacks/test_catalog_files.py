@@ -130,6 +130,7 @@ def test_every_figure_has_a_source() -> None:
         "SystemMachineRow": ["machine_type"],
         "NicGroup": ["count", "gbps", "purpose", "driver"],
         "ChartImage": ["repository_value", "tag_value"],
+        "Owned": ["arguments", "environment"],
     }
 
 
