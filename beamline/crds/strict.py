@@ -1,8 +1,9 @@
 """Judge one custom resource by its schema without a server, as strict field validation would.
 
 Unknown fields, missing fields, types, enums, patterns, ranges and duplicate list keys are checked. The rules written in
-CEL (``x-kubernetes-validations``) need Kubernetes' own evaluator: only the API server of the sandbox judges those. Two
-things are stricter than a server on purpose, because a server takes them silently: a number beyond int32, and null.
+CEL (``x-kubernetes-validations``) need Kubernetes' own evaluator: only the API server of the sandbox judges those. A
+few things are stricter than a server on purpose, because a server takes them silently: a number beyond int32, null, and
+what a manifest has no business to say of its metadata.
 """
 
 import difflib
@@ -23,6 +24,26 @@ _INT32 = 2**31
 _FORMATS = FormatChecker(["ipv4", "ipv6"])
 _DURATION = re.compile(r"^[-+]?(0|(\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+$")
 _TIMESTAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[-+]\d\d:\d\d)$")
+_NAME = {"type": "string", "maxLength": 253, "pattern": r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"}
+_LABEL_KEY = r"^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"
+_LABEL = {"type": "string", "maxLength": 63, "pattern": r"^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$"}
+_METADATA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": _NAME,
+        "generateName": {"type": "string", "maxLength": 253},
+        "namespace": {**_NAME, "maxLength": 63},
+        "labels": {"type": "object", "propertyNames": {"pattern": _LABEL_KEY}, "additionalProperties": _LABEL},
+        "annotations": {
+            "type": "object",
+            "propertyNames": {"pattern": _LABEL_KEY},
+            "additionalProperties": {"type": "string"},
+        },
+        "finalizers": {"type": "array", "items": {"type": "string"}},
+    },
+    "additionalProperties": False,
+}
+"""What a manifest may say of an object; a schema of a custom resource leaves it to the server."""
 
 
 @_FORMATS.checks("duration")
@@ -90,7 +111,7 @@ def _closed(schema: Mapping[str, Any], *, top: bool = False) -> dict[str, Any]:
     if "items" in schema:
         out["items"] = _closed(schema["items"])
     if top:
-        out["properties"]["metadata"] = {"type": "object"}
+        out["properties"]["metadata"] = _METADATA
         out["required"] = sorted({*out.get("required", []), "apiVersion", "kind", "metadata"})
     return out
 

@@ -123,4 +123,4 @@ def test_good_samples_are_accepted(server: requests.Session) -> None:
 
 
 def test_bad_samples_are_refused(server: requests.Session) -> None:
-    assert [title(row) for row in BAD if not judge(server, broken(row))] == []
+    assert [title(row) for row in BAD if row.get("server", True) and not judge(server, broken(row))] == []
