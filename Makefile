@@ -6,9 +6,10 @@ FUZZ_INPUTS ?= 10000
 KILLS ?= 20
 VENV := .venv
 BIN := $(VENV)/bin
+DYNAMO := .venv-dynamo
 PATHS := beamline bench components guard kv_evictor manifests policies stacks tests __main__.py
 
-.PHONY: help setup tools plan up down status lint types test fuzz failures faults blue-green matrix bench golden lock-requirements clean
+.PHONY: help setup tools plan up down status lint types test live fuzz failures faults blue-green matrix bench golden lock-requirements clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -55,7 +56,16 @@ types: $(VENV)/.installed-dev ## strict type check
 
 test: lint types tools ## everything: style, types, unit tests, and the sandbox end to end
 	@$(BIN)/beamline check
-	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/live
+
+$(DYNAMO)/.installed: requirements-dynamo.txt $(VENV)/.installed
+	@rm -rf $(DYNAMO) && $(BIN)/python -m venv $(DYNAMO)
+	@echo "installing Dynamo into $(DYNAMO)" >&2
+	@$(DYNAMO)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes --no-deps -r requirements-dynamo.txt
+	@touch $@
+
+live: $(VENV)/.installed-dev $(DYNAMO)/.installed ## Dynamo's own frontend and router with the rendered settings, over simulated workers; about two minutes
+	@$(BIN)/pytest tests/live -q -n 0
 
 fuzz: $(VENV)/.installed-dev ## 10,000 stack files, presets and catalog rows, other ones each time; FUZZ_INPUTS=n for more
 	@FUZZ_INPUTS=$(FUZZ_INPUTS) $(BIN)/pytest tests/fuzz -q -n 2 --dist load
@@ -81,7 +91,8 @@ golden: $(VENV)/.installed-dev ## rewrite generated files and golden outputs; re
 lock-requirements: $(VENV)/.installed-dev ## resolve requirements*.in into hashed lock files
 	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet requirements.in -o requirements.txt
 	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet requirements-dev.in -o requirements-dev.txt
+	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet --override requirements-dynamo.overrides requirements-dynamo.in -o requirements-dynamo.txt
 
 clean: ## remove the Python environment and caches; sandboxes stay until `make down`
-	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) $(DYNAMO) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

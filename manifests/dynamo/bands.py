@@ -1,7 +1,10 @@
 """Bands of a preset as Dynamo's router serves them: queues that take turns, each with a share.
 
-A Dynamo queue has no rank; deficit round robin gives each ``quantum`` uncached prompt tokens a turn. So priorities
-become shares, and nobody starves.
+A Dynamo queue has no rank; deficit round robin gives each the credit to start ``quantum`` uncached prompt tokens a
+round. So priorities become shares, and nobody starves.
+Quanta have to be small against requests: replicas come free one at a time, and then a queue whose next request its
+quantum pays for gets its turn like any other; only those that have to save up wait for longer. Shares of 4, 2 and 1
+came out as 1, 1 and 1 with quanta above the requests' size, and as meant with quanta below it (tests/live).
 Source: ai-dynamo/dynamo, docs, deficit round robin queue scheduling; lib/kv-router/src/scheduling/policy_queue.rs
 """
 
@@ -19,14 +22,14 @@ _SHED_FIRST = 4
 """A band below priority 0 has room for this part of the requests that others may queue."""
 
 
-def quantum_tokens(bands: Mapping[str, Band], name: str, *, step_tokens: int) -> int:
-    """Uncached prompt tokens a band may start a turn.
+def quantum_tokens(bands: Mapping[str, Band], name: str, *, block_tokens: int) -> int:
+    """Credit of a band for each round, in uncached prompt tokens.
 
-    The lowest band gets ``step_tokens``, what one engine step computes; each higher priority twice the one below it.
-    Bands of one priority get the same.
+    The lowest priority gets a block, the least that is cached or not; each higher one twice the one below it. Bands of
+    one priority get the same.
     """
     ranks = sorted({band.priority for band in bands.values()})
-    return int(step_tokens * _SHARE ** ranks.index(bands[name].priority))
+    return int(block_tokens * _SHARE ** ranks.index(bands[name].priority))
 
 
 def queue_limit(band: Band, waiting_requests: int | None) -> int | None:

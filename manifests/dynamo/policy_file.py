@@ -55,14 +55,14 @@ def _queues(spec: StackSpec, flow: FlowControl) -> dict[str, Any]:
 
 
 def _class(spec: StackSpec, flow: FlowControl, name: str) -> dict[str, Any]:
-    engine = spec.preset.serving.engine
-    limit = queue_limit(flow.bands[name], engine.max_waiting_requests)
+    serving = spec.preset.serving
+    limit = queue_limit(flow.bands[name], serving.engine.max_waiting_requests)
     return {
         "name": name,
         "policy_family": name,
         "cache_bucket": _BUCKET,
         "queue_policy": _QUEUE_POLICIES[flow.order],
-        "quantum": quantum_tokens(flow.bands, name, step_tokens=_step_tokens(spec)),
+        "quantum": quantum_tokens(flow.bands, name, block_tokens=serving.kv_cache.block_size_tokens),
         "prefill_busy_threshold": _step_tokens(spec),
         **({} if limit is None else {"request_queue_limit_per_worker": limit}),
     }

@@ -5,7 +5,8 @@
   and without a publisher every worker would look empty. With several frontends they tell each other what runs where.
 - What a worker costs and the queues are in a file (``manifests.dynamo.policy_file``).
 - A session keeps its worker: always (hard), or while that worker may be chosen at all (soft): the release's own cost
-  function has no way to leave it for a better one. Bindings are each frontend's own; the others hear of them.
+  function has no way to leave it for a better one. Hard, requests for a worker that died fail until discovery has
+  dropped it. Bindings are each frontend's own; the others hear of them.
 Source: ai-dynamo 1.6.1, dynamo/frontend/frontend_args.py; docs, router configuration and session affinity
 """
 

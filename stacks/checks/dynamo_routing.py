@@ -115,21 +115,36 @@ def affinity_of_several_frontends(c: Candidate) -> Iterator[Problem]:
 
 
 @about("serving.router.kind")
-def soft_affinity(c: Candidate) -> Iterator[Problem]:
-    """The release's cost function takes a session's replica for the only one as long as it may be chosen."""
-    affinity = c.preset.serving.routing.session_affinity
-    if affinity and not affinity.strict and isinstance(c.rows.release, DynamoRelease):
+def strictness(c: Candidate) -> Iterator[Problem]:
+    """Strict or not, a session keeps its replica; only when that is gone, it matters."""
+    affinity, release = c.preset.serving.routing.session_affinity, c.rows.release
+    if affinity is None or not isinstance(release, DynamoRelease):
+        return
+    path = "serving.routing.session_affinity.strict"
+    if affinity.strict:
         yield Problem(
-            rule="soft-affinity",
-            path="serving.routing.session_affinity.strict",
-            value=False,
-            why=f"{c.rows.release.routing_cost.function} keeps a session where it is while that replica can take "
-            "requests at all; it does not leave it for a better one",
-            allowed="false, meaning so much and no more",
-            remedy="leave session_affinity out to weigh every request anew",
-            source="Dynamo docs, maintain session affinity: soft mode with the default selector",
-            severity="note",
+            rule="strict-affinity",
+            path=path,
+            value=True,
+            why="when a replica dies, its sessions' next requests get HTTP 500 until the router hears that it is gone: "
+            "strictly bound, they are sent nowhere else",
+            allowed="false: sessions stay as well, and another replica takes over at once",
+            remedy="set it to false",
+            source="seen with Dynamo 1.6.1 and simulated workers: make live; Dynamo docs, session affinity",
+            severity="warning",
         )
+        return
+    yield Problem(
+        rule="soft-affinity",
+        path=path,
+        value=False,
+        why=f"{release.routing_cost.function} keeps a session where it is as long as that replica can take requests at "
+        "all; it does not leave it for a better one",
+        allowed="false, meaning so much and no more",
+        remedy="leave session_affinity out to weigh every request anew",
+        source="Dynamo docs, maintain session affinity: soft mode with the default selector",
+        severity="note",
+    )
 
 
 @about("serving.router.kind", "serving.engine.kind", "serving.shape.kind")
@@ -206,7 +221,7 @@ CHECKS = (
     band_of_zero,
     bounds_of_queues,
     affinity_of_several_frontends,
-    soft_affinity,
+    strictness,
     prefill_by_length,
     waiting_by_role,
     attention_ranks,

@@ -1,4 +1,4 @@
-"""Live tests print what they saw, and need an environment of their own."""
+"""Live tests print what they saw, and need an environment of their own: ``make live``."""
 
 from __future__ import annotations
 

@@ -12,22 +12,28 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import requests
 
 from stacks.settings import STACKS_DIR
-from tests.live.rendered import Rendered
+from tests.live.rendered import Rendered, Simulated, rendered
+from tests.manifests.cluster_objects import Objects
 
-__all__ = ["PYTHON", "Running", "free_port", "serving"]
+__all__ = ["PYTHON", "WORKERS", "NotReadyError", "Running", "serving"]
 
 PYTHON = STACKS_DIR.parent / ".venv-dynamo" / "bin" / "python"
+WORKERS = 4
 _READY_S = 60
 _LOOK_EVERY_S = 0.1
 
 
-def free_port() -> int:
+class NotReadyError(RuntimeError):
+    """A process ended before it served, or did not serve in time; the text has the ends of all logs."""
+
+
+def _free_port() -> int:
     """A port that nobody listens on now."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -42,18 +48,21 @@ class Running:
     frontend: subprocess.Popen[bytes]
     workers: list[subprocess.Popen[bytes]]
     folder: Path
-    killed: list[int] = field(default_factory=list)
 
     @property
     def url(self) -> str:
         """Where the frontend listens."""
         return self.rendered.url
 
+    @property
+    def model(self) -> str:
+        """The name that is served."""
+        return self.rendered.model
+
     def kill_worker(self, number: int) -> None:
         """SIGKILL: no drain, no goodbye."""
         self.workers[number].kill()
         self.workers[number].wait()
-        self.killed.append(number)
 
     def metrics(self) -> dict[str, float]:
         """Sums of the frontend's metrics, over their labels, by name."""
@@ -73,37 +82,31 @@ class Running:
 
 
 @contextlib.contextmanager
-def serving(rendered: Rendered, folder: Path, *, workers: int, together: bool = True) -> Iterator[Running]:
-    """Start a frontend and workers, in one process or each in its own; end them whatever happens."""
-    (folder / "discovery").mkdir(exist_ok=True)
-    (folder / "home").mkdir(exist_ok=True)
+def serving(
+    found: Objects, folder: Path, *, simulated: Simulated | None = None, together: bool = True
+) -> Iterator[Running]:
+    """Run a rendered stack, its workers in one process or each in its own; end all of them whatever happens."""
+    for part in ("discovery", "home"):
+        (folder / part).mkdir(parents=True)
+    own = rendered(found, folder, port=_free_port(), simulated=simulated or Simulated())
     started: list[subprocess.Popen[bytes]] = []
 
     def start(name: str, arguments: list[str], variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        with (folder / f"{name}.log").open("wb") as log:
-            process = subprocess.Popen(
-                [str(PYTHON), *arguments],
-                env={"PATH": os.environ["PATH"], **variables},
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=folder,
-                start_new_session=True,
-            )
-        started.append(process)
-        return process
+        started.append(_process(folder, name, arguments, variables))
+        return started[-1]
 
     try:
-        counts = [workers] if together else [1] * workers
+        counts = [WORKERS] if together else [1] * WORKERS
         running = Running(
-            rendered=rendered,
-            frontend=start("frontend", rendered.frontend, rendered.frontend_variables),
+            rendered=own,
+            frontend=start("frontend", own.frontend, own.frontend_variables),
             workers=[
-                start(f"worker-{number}", [*rendered.worker, f"--num-workers={count}"], rendered.worker_variables)
+                start(f"worker-{number}", [*own.worker, f"--num-workers={count}"], own.worker_variables)
                 for number, count in enumerate(counts)
             ],
             folder=folder,
         )
-        _await_ready(running, workers)
+        _await_ready(running)
         yield running
     finally:
         for process in started:
@@ -112,16 +115,27 @@ def serving(rendered: Rendered, folder: Path, *, workers: int, together: bool = 
             process.wait()
 
 
-def _await_ready(running: Running, workers: int) -> None:
+def _process(folder: Path, name: str, arguments: list[str], variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    with (folder / f"{name}.log").open("wb") as log:
+        return subprocess.Popen(
+            [str(PYTHON), *arguments],
+            env={"PATH": os.environ["PATH"], **variables},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            start_new_session=True,
+        )
+
+
+def _await_ready(running: Running) -> None:
     until = time.monotonic() + _READY_S
     while time.monotonic() < until:
-        ended = [p for p in (running.frontend, *running.workers) if p.poll() is not None]
-        if ended:
+        if any(process.poll() is not None for process in (running.frontend, *running.workers)):
             break
-        if _registered(running) >= workers:
+        if _registered(running) >= WORKERS:
             return
         time.sleep(_LOOK_EVERY_S)
-    raise RuntimeError(f"not ready:\n{running.logs()}")
+    raise NotReadyError(running.logs())
 
 
 def _registered(running: Running) -> int:

@@ -10,16 +10,19 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import aiohttp
 
 from tests.live.tiny_model import VOCABULARY, words
 
-__all__ = ["Answer", "Session", "Shape", "ask", "run", "sessions"]
+__all__ = ["Answer", "Session", "Shape", "burst", "converse", "sessions"]
 
+SESSION_HEADER = "x-dynamo-session-id"
+BAND_HEADER = "x-dynamo-meta-policy-class"
+_FINE = 200
 _FIRST_WORD = 16
 """Words below are special tokens."""
 CLIENT_TIMEOUT_S = 60
@@ -51,7 +54,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back for one request. ``worker`` is the router's own id of who answered."""
+    """What came back for one request; status 0: nothing did in time. ``worker`` is the router's id of who answered."""
 
     session: str
     turn: int
@@ -85,109 +88,126 @@ def sessions(shape: Shape, seed: int) -> list[Session]:
     ]
 
 
-async def ask(
-    client: aiohttp.ClientSession,
-    url: str,
-    body: Mapping[str, Any],
-    *,
-    session: str,
-    turn: int,
-    headers: Mapping[str, str],
-) -> Answer:
-    """Send one request and read its stream to the end."""
-    begun = time.monotonic()
-    first, text, usage, worker, tokens = float("nan"), "", {}, "", 0
-    try:
-        async with client.post(f"{url}/v1/chat/completions", json=body, headers=headers) as response:
-            if response.status != 200:
-                return Answer(
-                    session, turn, response.status, took_s=time.monotonic() - begun, text=await response.text()
-                )
-            async for line in response.content:
-                if not line.startswith(b"data: ") or line.startswith(b"data: [DONE]"):
-                    continue
-                chunk = json.loads(line[6:])
-                usage = chunk.get("usage") or usage
-                worker = _worker(chunk) or worker
-                for choice in chunk.get("choices", ()):
-                    if said := choice.get("delta", {}).get("content"):
-                        first = time.monotonic() - begun if not text else first
-                        text += said
-                        tokens += 1
-    except (TimeoutError, aiohttp.ClientError) as error:
-        return Answer(session, turn, 0, took_s=time.monotonic() - begun, text=repr(error))
+class _Client:
+    """Asks one frontend; tells ``heard`` of every answer."""
+
+    def __init__(self, url: str, model: str, heard: Callable[[Answer], None]) -> None:
+        self._url, self._model, self._heard = url, model, heard
+        self._http = aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=CLIENT_TIMEOUT_S), connector=aiohttp.TCPConnector(limit=0)
+        )
+
+    async def __aenter__(self) -> _Client:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self._http.close()
+
+    async def ask(
+        self, prompt: str, answer_tokens: int, *, session: str, turn: int, headers: Mapping[str, str]
+    ) -> Answer:
+        """Send one request and read its stream to the end."""
+        body = {
+            "model": self._model,
+            "messages": [{"role": "user", "content": prompt}],
+            "max_tokens": answer_tokens,
+            "ignore_eos": True,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "nvext": {"extra_fields": ["worker_id"]},
+        }
+        begun = time.monotonic()
+        try:
+            async with self._http.post(f"{self._url}/v1/chat/completions", json=body, headers=headers) as response:
+                if response.status == _FINE:
+                    answer = await _read(response, session, turn, begun)
+                else:
+                    answer = Answer(session, turn, response.status, text=await response.text())
+        except (TimeoutError, aiohttp.ClientError) as error:
+            answer = Answer(session, turn, 0, text=repr(error))
+        answer = replace(answer, took_s=time.monotonic() - begun)
+        self._heard(answer)
+        return answer
+
+
+async def _read(response: aiohttp.ClientResponse, session: str, turn: int, begun: float) -> Answer:
+    first, text, worker = float("nan"), "", ""
+    usage: Mapping[str, Any] = {}
+    async for line in response.content:
+        if not line.startswith(b"data: ") or line.startswith(b"data: [DONE]"):
+            continue
+        chunk = json.loads(line[6:])
+        usage, worker = chunk.get("usage") or usage, _worker(chunk) or worker
+        for choice in chunk.get("choices", ()):
+            if said := choice.get("delta", {}).get("content"):
+                first = time.monotonic() - begun if not text else first
+                text += said
     return Answer(
         session,
         turn,
-        200,
+        response.status,
         ttft_s=first,
-        took_s=time.monotonic() - begun,
         prompt_tokens=usage.get("prompt_tokens", 0),
         cached_tokens=(usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0,
-        answer_tokens=usage.get("completion_tokens", tokens),
+        answer_tokens=len(text.split()),
         worker=worker,
         text=text,
     )
 
 
 def _worker(chunk: Mapping[str, Any]) -> str:
-    found = (chunk.get("nvext") or {}).get("worker_id") or {}
-    return str(next((found[key] for key in ("decode_worker_id", "worker_id", "prefill_worker_id") if key in found), ""))
+    return str(((chunk.get("nvext") or {}).get("worker_id") or {}).get("decode_worker_id", ""))
 
 
-async def _converse(
-    client: aiohttp.ClientSession,
-    url: str,
-    session: Session,
-    shape: Shape,
-    model: str,
-    headers: Mapping[str, str],
-) -> list[Answer]:
+async def _converse(client: _Client, session: Session, shape: Shape, headers: Mapping[str, str]) -> list[Answer]:
     said, answers = words(session.opening), []
     for number, (turn, pause_s) in enumerate(zip(session.turns, session.pauses_s, strict=True)):
         await asyncio.sleep(pause_s)
         said = f"{said} {words(turn)}"
-        body = {
-            "model": model,
-            "messages": [{"role": "user", "content": said}],
-            "max_tokens": shape.answer_tokens,
-            "ignore_eos": True,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            "nvext": {"extra_fields": ["worker_id"]},
-        }
-        answers.append(await ask(client, url, body, session=session.name, turn=number, headers=headers))
+        answers.append(await client.ask(said, shape.answer_tokens, session=session.name, turn=number, headers=headers))
         said = f"{said} {answers[-1].text}"
     return answers
 
 
-async def _all(
-    url: str, found: Iterable[Session], shape: Shape, model: str, headers: Mapping[str, str], *, named: bool
-) -> list[Answer]:
-    timeout = aiohttp.ClientTimeout(total=CLIENT_TIMEOUT_S)
-    async with aiohttp.ClientSession(timeout=timeout, connector=aiohttp.TCPConnector(limit=0)) as client:
-        conversations = [
-            _converse(
-                client,
-                url,
-                session,
-                shape,
-                model,
-                {**headers, **({"x-session-id": session.name} if named else {})},
-            )
-            for session in found
-        ]
-        return [answer for answers in await asyncio.gather(*conversations) for answer in answers]
-
-
-def run(
+def converse(
     url: str,
-    found: Iterable[Session],
+    model: str,
     shape: Shape,
     *,
-    model: str,
-    headers: Mapping[str, str] | None = None,
+    seed: int,
     named: bool = False,
+    heard: Callable[[Answer], None] = lambda _answer: None,
 ) -> list[Answer]:
-    """Hold all conversations at once; ``named``: with a session header."""
-    return asyncio.run(_all(url, found, shape, model, headers or {}, named=named))
+    """Hold all conversations of one run at once; ``named``: each says which session it is."""
+
+    async def together() -> list[Answer]:
+        async with _Client(url, model, heard) as client:
+            found = sessions(shape, seed)
+            answers = await asyncio.gather(
+                *(_converse(client, each, shape, {SESSION_HEADER: each.name} if named else {}) for each in found)
+            )
+        return [answer for of_session in answers for answer in of_session]
+
+    return asyncio.run(together())
+
+
+def burst(url: str, model: str, bands: Sequence[str], *, tokens: int, answer_tokens: int, seed: int) -> list[Answer]:
+    """Send a request for each band of the list, all at once; an answer's ``session`` is its band."""
+
+    async def together() -> list[Answer]:
+        numbers = random.Random(seed)  # noqa: S311 - traffic, not secrets
+        async with _Client(url, model, lambda _answer: None) as client:
+            return await asyncio.gather(
+                *(
+                    client.ask(
+                        words(_tokens(numbers, tokens)),
+                        answer_tokens,
+                        session=band,
+                        turn=number,
+                        headers={BAND_HEADER: band},
+                    )
+                    for number, band in enumerate(bands)
+                )
+            )
+
+    return asyncio.run(together())
