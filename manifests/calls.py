@@ -33,6 +33,7 @@ from manifests.parties import (
     Pods,
     proxies,
 )
+from manifests.tier_evictor import EVICTOR_PORT, needs_evictor
 from manifests.weight_sets import is_seeded, weight_sets
 from stacks.resolve import StackSpec
 from stacks.roles import Role
@@ -138,6 +139,8 @@ def _llmd_engine(spec: StackSpec, role: Role, router: Pods) -> Iterator[Call]:
         )  # fmt: skip
     yield from _from_load_balancer(spec, engine, port)
     yield from _scraped(spec, engine, engine_port(spec, role))
+    if needs_evictor(spec, role):
+        yield from _scraped(spec, engine, EVICTOR_PORT)
     every = _all_of(spec, role)
     if every != engine:
         yield Call(
@@ -181,6 +184,8 @@ def _dynamo(spec: StackSpec) -> Iterator[Call]:
     yield from _from_load_balancer(spec, frontend, ports.frontend)
     yield from _scraped(spec, frontend, ports.frontend)
     yield from _scraped(spec, engine, ports.system)
+    if any(needs_evictor(spec, role) for role in spec.roles):
+        yield from _scraped(spec, engine, EVICTOR_PORT)
     yield from _mounting(spec, engine)
 
 

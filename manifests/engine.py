@@ -15,6 +15,7 @@ from manifests.leader_worker_set import leader_worker_set
 from manifests.naming import ENGINE, metadata
 from manifests.objects import KubernetesObject
 from manifests.rollout import one_at_a_time
+from manifests.tier_evictor import evictor_objects
 from stacks.resolve import StackSpec
 from stacks.roles import Role
 
@@ -67,7 +68,7 @@ def _deployment(spec: StackSpec, role: Role) -> KubernetesObject:
         after=(
             "engine-service-account",
             f"{workload_name(role)}-network-policy",
-            *(item.name for item in claim_objects(spec)),
+            *(item.name for item in (*claim_objects(spec), *evictor_objects(spec))),
         ),
     )
 

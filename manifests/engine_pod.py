@@ -31,6 +31,7 @@ from manifests.naming import ENGINE, ENGINE_WORKER
 from manifests.placement import accelerator_tolerations, serving_nodes
 from manifests.pod_security import confined, runs_as
 from manifests.pod_size import pod_size
+from manifests.tier_evictor import evictor_volume, evictors, needs_evictor
 from manifests.weight_mounts import weight_mounts
 from stacks.resolve import StackSpec
 from stacks.roles import Role
@@ -58,7 +59,7 @@ def engine_pod(spec: StackSpec, role: Role, *, serves: bool = True) -> dict[str,
     """Spec of one engine pod."""
     claims, nodes = pod_claims(spec), serving_nodes(spec)
     affinity = {**nodes.get("affinity", {}), **pod_affinity(spec, keys=[revision_label(spec, role)])}
-    before = [*weight_mounts(spec).before, *(routing_sidecar(spec, role) if serves else [])]
+    before = [*weight_mounts(spec).before, *evictors(spec, role), *(routing_sidecar(spec, role) if serves else [])]
     return {
         "serviceAccountName": ENGINE,
         "automountServiceAccountToken": False,
@@ -150,6 +151,8 @@ def _volumes(spec: StackSpec, role: Role) -> list[dict[str, Any]]:
     ]
     if role.tiered and has_local_ssd_tier(spec):
         volumes.append(kv_tier_volume(spec))
+    if needs_evictor(spec, role):
+        volumes.append(evictor_volume())
     return volumes
 
 

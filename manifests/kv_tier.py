@@ -19,6 +19,7 @@ from stacks.resolve import StackSpec
 __all__ = [
     "KV_TIER_PATH",
     "has_local_ssd_tier",
+    "has_unbounded_tier",
     "kv_tier_environment",
     "kv_tier_mount",
     "kv_tier_objects",
@@ -33,6 +34,13 @@ _FOLDER = "KV_TIER_FOLDER"
 def has_local_ssd_tier(spec: StackSpec) -> bool:
     """Whether KV blocks move to local SSD."""
     return spec.preset.serving.kv_cache.offload.local_ssd_gib > 0
+
+
+def has_unbounded_tier(spec: StackSpec) -> bool:
+    """Whether local SSD is below host DRAM in an engine that does not bound it there."""
+    tiers = spec.preset.serving.kv_cache.offload
+    below = tiers.host_dram_gib > 0 and tiers.local_ssd_gib > 0
+    return below and not spec.rows.engine.offload.bounds_ssd_below_dram
 
 
 def _folder(spec: StackSpec) -> dict[str, Any]:

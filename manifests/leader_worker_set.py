@@ -26,6 +26,7 @@ from manifests.naming import ENGINE, metadata
 from manifests.objects import HelmRelease, KubernetesObject
 from manifests.placement import system_labels, system_tolerations
 from manifests.rollout import one_at_a_time
+from manifests.tier_evictor import evictor_objects
 from stacks.resolve import StackSpec
 from stacks.roles import Role
 
@@ -69,7 +70,7 @@ def leader_worker_set(spec: StackSpec, role: Role) -> KubernetesObject:
             "engine-service-account",
             f"{workload_name(role)}-network-policy",
             f"{ranks_name(role)}-network-policy",
-            *(item.name for item in claim_objects(spec)),
+            *(item.name for item in (*claim_objects(spec), *evictor_objects(spec))),
             _RELEASE,
         ),
     )

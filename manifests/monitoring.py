@@ -8,13 +8,14 @@ Source: https://cloud.google.com/stackdriver/docs/managed-prometheus/setup-manag
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from manifests.dynamo import FRONTEND, FRONTEND_PORT_NAME, SYSTEM_PORT_NAME, member_selector
 from manifests.engine_pod import PORT_NAME
 from manifests.llmd.router import METRICS_PORT_NAME
 from manifests.naming import ENGINE, ROUTER, metadata, selector
 from manifests.objects import KubernetesObject
+from manifests.tier_evictor import EVICTOR_PORT_NAME, needs_evictor
 from stacks.resolve import StackSpec
 from stacks.spec import ManagedPrometheus
 
@@ -58,8 +59,11 @@ def monitoring(spec: StackSpec) -> tuple[KubernetesObject, ...]:
     """One PodMonitoring for each component; none if nobody is to scrape them."""
     if not isinstance(spec.preset.monitoring, ManagedPrometheus):
         return ()
+    tiers = any(needs_evictor(spec, role) for role in spec.roles)
     interval_s = spec.preset.monitoring.scrape_interval_s
     scraped = _SCRAPED[spec.preset.serving.router.kind](spec)
+    if tiers:
+        scraped = (*scraped, replace(scraped[0], component=EVICTOR_PORT_NAME, port=EVICTOR_PORT_NAME, path=_METRICS))
     return tuple(_pod_monitoring(spec, item, interval_s) for item in scraped)
 
 

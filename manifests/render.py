@@ -18,6 +18,7 @@ from manifests.namespaces import namespaces
 from manifests.network_policies import network_policies
 from manifests.objects import Area, KubernetesObject
 from manifests.seeding import seeding
+from manifests.tier_evictor import evictor_objects
 from manifests.weight_volume import weight_volume
 from stacks.resolve import StackSpec
 
@@ -43,6 +44,7 @@ def render(spec: StackSpec) -> tuple[KubernetesObject, ...]:
         *seeding(spec),
         *weight_volume(spec),
         *kv_tier_objects(spec),
+        *evictor_objects(spec),
         *_SERVING[spec.preset.serving.router.kind](spec),
         gateway(spec),
         health_check(spec),

@@ -16,18 +16,22 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from manifests.kv_tier import has_unbounded_tier, kv_tier_environment, kv_tier_mount
 from manifests.naming import ENGINE, content_name, metadata
 from manifests.objects import KubernetesObject
 from manifests.pod_security import confined
 from stacks.resolve import StackSpec
+from stacks.roles import Role
 
 __all__ = [
     "EVICTOR_PORT",
     "EVICTOR_PORT_NAME",
     "Evicted",
     "evictor_container",
-    "evictor_program",
+    "evictor_objects",
     "evictor_volume",
+    "evictors",
+    "needs_evictor",
 ]
 
 EVICTOR_PORT = 9402
@@ -101,7 +105,30 @@ def evictor_volume() -> dict[str, Any]:
     return {"name": _NAME, "configMap": {"name": _program_name()}}
 
 
-def evictor_program(spec: StackSpec) -> KubernetesObject:
+def needs_evictor(spec: StackSpec, role: Role) -> bool:
+    """Whether pods of this role write to a tier that only the evictor bounds."""
+    return role.tiered and has_unbounded_tier(spec)
+
+
+def evictors(spec: StackSpec, role: Role) -> list[dict[str, Any]]:
+    """Return the sidecar of a pod of this role, or nothing."""
+    if not needs_evictor(spec, role):
+        return []
+    evicted = Evicted(
+        image=str(spec.images["engine"]),
+        mount=kv_tier_mount(spec),
+        environment=kv_tier_environment(spec),
+        capacity_bytes=spec.derived.ssd_tier_bytes_per_replica // spec.derived.nodes_per_replica,
+    )
+    return [evictor_container(evicted)]
+
+
+def evictor_objects(spec: StackSpec) -> tuple[KubernetesObject, ...]:
+    """Return its program, where some pod runs it."""
+    return (_program(spec),) if any(needs_evictor(spec, role) for role in spec.roles) else ()
+
+
+def _program(spec: StackSpec) -> KubernetesObject:
     """The program as a ConfigMap; another program is another ConfigMap, so that pods notice."""
     return KubernetesObject(
         area="serving",

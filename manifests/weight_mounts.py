@@ -29,10 +29,6 @@ class WeightMounts:
         """Metadata of the pod template."""
         return {"labels": dict(labels), **({"annotations": dict(self.annotations)} if self.annotations else {})}
 
-    def init_containers(self) -> dict[str, Any]:
-        """The part of the pod's spec that comes before the engine; empty where nothing does."""
-        return {"initContainers": self.before} if self.before else {}
-
 
 def weight_mounts(spec: StackSpec) -> WeightMounts:
     """Return what every engine pod of a stack gets."""

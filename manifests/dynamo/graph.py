@@ -24,6 +24,7 @@ from manifests.dynamo.worker import worker
 from manifests.fabric_claims import claim_objects
 from manifests.naming import ENGINE, metadata
 from manifests.objects import KubernetesObject
+from manifests.tier_evictor import evictor_objects
 from stacks.images import ImageReference
 from stacks.resolve import StackSpec
 
@@ -63,7 +64,7 @@ def graph(spec: StackSpec) -> KubernetesObject:
         alone=True,
         after=(
             PLATFORM,
-            *(item.name for item in claim_objects(spec)),
+            *(item.name for item in (*claim_objects(spec), *evictor_objects(spec))),
             *(item.name for item in (policy_object(spec),) if item),
             "graph-network-policy",
             "frontend-network-policy",

@@ -29,6 +29,7 @@ from manifests.naming import ENGINE
 from manifests.placement import accelerator_tolerations, serving_nodes
 from manifests.pod_security import confined, runs_as
 from manifests.pod_size import pod_size
+from manifests.tier_evictor import evictor_volume, evictors, needs_evictor
 from manifests.weight_mounts import weight_mounts
 from stacks.resolve import StackSpec
 from stacks.roles import Role
@@ -60,6 +61,7 @@ def worker(spec: StackSpec, role: Role) -> dict[str, Any]:
 def _pod(spec: StackSpec, role: Role) -> dict[str, Any]:
     claims, nodes = pod_claims(spec), serving_nodes(spec)
     affinity = {**nodes.get("affinity", {}), **pod_affinity(spec, member_selector(spec, ENGINE))}
+    before = [*weight_mounts(spec).before, *evictors(spec, role)]
     return {
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": spec.derived.termination_grace_s,
@@ -68,13 +70,14 @@ def _pod(spec: StackSpec, role: Role) -> dict[str, Any]:
         **({"affinity": affinity} if affinity else {}),
         "securityContext": runs_as(spec.rows.engine_user.uid, capabilities(spec)),
         **({"resourceClaims": claims} if claims else {}),
-        **weight_mounts(spec).init_containers(),
+        **({"initContainers": before} if before else {}),
         "containers": [_container(spec, role)],
         "volumes": [
             *weight_mounts(spec).volumes,
             {"name": "cache", "emptyDir": {}},
             {"name": "tmp", "emptyDir": {}},
             *([kv_tier_volume(spec)] if _on_local_ssd(spec, role) else []),
+            *([evictor_volume()] if needs_evictor(spec, role) else []),
         ],
     }
 

@@ -41,6 +41,9 @@ class EngineOffload(Sourced):
     tiers: list[Literal["host_dram", "local_ssd", "tiered"]] = Field(
         description="Tiers the kit can switch on in this engine; tiered: both, one below the other."
     )
+    bounds_ssd_below_dram: bool = Field(
+        description="Whether it keeps local SSD below its size where that is under host DRAM; else the evictor does."
+    )
     host_tier_in_shm: bool = Field(description="Whether the host tier is mapped in /dev/shm, which must hold it.")
     pod_memory_per_host_tier_byte: Annotated[float, Field(ge=1, le=4)] = Field(description="Pinning can cost more.")
     blocks_per_chunk: Positive | None = Field(description="GPU blocks that move together; null: no such setting.")
