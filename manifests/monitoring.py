@@ -7,11 +7,12 @@ Source: https://cloud.google.com/stackdriver/docs/managed-prometheus/setup-manag
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from manifests.dynamo import FRONTEND, FRONTEND_PORT_NAME, SYSTEM_PORT_NAME, member_selector
 from manifests.engine_pod import PORT_NAME
+from manifests.engine_roles import role_selector
 from manifests.llmd.router import METRICS_PORT_NAME
 from manifests.naming import ENGINE, ROUTER, metadata, selector
 from manifests.objects import KubernetesObject
@@ -51,6 +52,15 @@ def _dynamo(spec: StackSpec) -> tuple[_Scraped, ...]:
     )
 
 
+def _evictors(spec: StackSpec) -> Iterator[_Scraped]:
+    """One role at most has tiers: decode replicas keep no prefixes."""
+    for role in spec.roles:
+        if needs_evictor(spec, role):
+            of_dynamo = spec.preset.serving.router.kind == "dynamo"
+            pods = member_selector(spec, ENGINE, role=role.name) if of_dynamo else role_selector(spec, role)
+            yield _Scraped(EVICTOR_PORT_NAME, pods, EVICTOR_PORT_NAME, _METRICS)
+
+
 _SCRAPED: dict[str, Callable[[StackSpec], tuple[_Scraped, ...]]] = {"llm-d": _llmd, "dynamo": _dynamo}
 """By router stack."""
 
@@ -59,11 +69,8 @@ def monitoring(spec: StackSpec) -> tuple[KubernetesObject, ...]:
     """One PodMonitoring for each component; none if nobody is to scrape them."""
     if not isinstance(spec.preset.monitoring, ManagedPrometheus):
         return ()
-    tiers = any(needs_evictor(spec, role) for role in spec.roles)
     interval_s = spec.preset.monitoring.scrape_interval_s
-    scraped = _SCRAPED[spec.preset.serving.router.kind](spec)
-    if tiers:
-        scraped = (*scraped, replace(scraped[0], component=EVICTOR_PORT_NAME, port=EVICTOR_PORT_NAME, path=_METRICS))
+    scraped = (*_SCRAPED[spec.preset.serving.router.kind](spec), *_evictors(spec))
     return tuple(_pod_monitoring(spec, item, interval_s) for item in scraped)
 
 

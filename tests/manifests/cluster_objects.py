@@ -62,7 +62,7 @@ class Objects(list[Body]):
     def proxy(self, name: str) -> Body | None:
         """What stands before the engine of this workload, if anything does."""
         before = self.pod(name).get("initContainers", [])
-        return next((container for container in before if container.get("restartPolicy") == "Always"), None)
+        return next((container for container in before if container["name"] == "routing-proxy"), None)
 
     def engines(self) -> list[Body]:
         """Their containers."""

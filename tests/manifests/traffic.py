@@ -217,7 +217,11 @@ def _port(objects: Objects, pod: Pod, name: str) -> int:
     if objects.kind("DynamoGraphDeployment"):
         templates += [c["podTemplate"]["spec"] for c in components(objects) if c["name"] == pod.name]
     (number,) = (
-        p["containerPort"] for t in templates for c in t["containers"] for p in c.get("ports", []) if p["name"] == name
+        p["containerPort"]
+        for t in templates
+        for c in (*t.get("initContainers", []), *t["containers"])
+        for p in c.get("ports", [])
+        if p["name"] == name
     )
     return int(number)
 
