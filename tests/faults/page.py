@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 
 from tests.faults.rounds import Survived
-from tests.faults.schedule import Victim
+from tests.faults.schedule import Kill, Victim
 
-__all__ = ["COLUMNS", "Run", "cells", "page", "summary"]
+__all__ = ["COLUMNS", "Run", "cells", "page", "prose", "summary"]
 
 COLUMNS = ("kill", "stack", "killed", "in flight", "recover found", "recover did", "run again", "orphans", "doubles")
 _LOCK = re.compile(r"lock of \S+@[^\s:]+")
 """Whose lock it was says nothing here, and names a machine."""
 _NOT_COMPARED = "not compared"
+_WIDTH = 118
 _SHOWN = 3
 """Findings and deeds per row; the rest is counted."""
 
@@ -76,21 +78,35 @@ def page(run: Run) -> str:
             "",
             *(_line(row) for row in rows),
             "",
-            "A process is killed with SIGKILL inside an operation: the engine's event log says that it was begun and",
-            "had not ended, and for most kills the cloud or cluster had begun with it. Then `beamline recover` runs,",
-            "and the same command again. *Converged*: it succeeds, and once more it has nothing to do. *Orphans*: what",
-            "exists and the state does not know, or the other way round. *Doubles*: what the state has twice.",
-            "",
-            "Real are Pulumi's engine, its Kubernetes provider, Helm, etcd and the API server. **SIMULATED**: Google",
-            "Cloud (a provider with a ledger, which answers 409 to a second create), nodes, pods, charts, operators.",
-            f"Killed are: {', '.join(Victim)}. Which one, in what and when is decided by the seed.",
-            "Before a delete the stack is unprotected, as `beamline down` does; protected resources are never deleted.",
-            "What `recover` does is in [operations.md](operations.md).",
+            *prose([result.kill for result in run.results]),
             "",
             *(_line(row) for row in table),
             "",
         ]
     )
+
+
+def prose(kills: Sequence[Kill]) -> list[str]:
+    """Return what the page says of itself, line by line."""
+    lands = sum(kill.lands for kill in kills)
+    kill = (
+        "A process is killed with SIGKILL inside an operation: the engine's event log says that it was begun and had "
+        f"not ended. {lands} of the {len(kills)} kills waited until the cloud or cluster had begun with it, too. Then "
+        "`beamline recover` runs, and the same command again. *Converged*: it succeeds, and once more it has nothing "
+        "to do. *Orphans*: what exists and the state does not know, or the other way round. *Doubles*: what the state "
+        "has twice. A kill that could not be made, or compared afterwards, is a row that says so."
+    )
+    choice = (
+        f"Killed are: {', '.join(Victim)}. The seed decides which one, in what kind of work, and how many operations "
+        "are let pass; the engine runs several at a time, so which one is hit can differ from run to run. A delete "
+        "begins unprotected, as `beamline down` makes it: `pulumi destroy` alone refuses a production stack. What "
+        "`recover` does is in [operations.md](operations.md)."
+    )
+    real = (
+        "Real are Pulumi's engine, its Kubernetes provider, Helm, etcd and the API server. **SIMULATED**: Google Cloud "
+        "(a provider with a ledger, which answers 409 to a second create), nodes, pods, charts, operators."
+    )
+    return "\n\n".join(fill(each, _WIDTH, break_on_hyphens=False) for each in (kill, choice, real)).split("\n")
 
 
 def _counted(names: Sequence[str]) -> str:

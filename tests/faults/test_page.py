@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
+from beamline.sandbox.home import CHECKOUT
 from tests.faults.agreement import agreement
 from tests.faults.killing import Killed, Operation
-from tests.faults.page import COLUMNS, Run, cells, page, summary
+from tests.faults.page import COLUMNS, Run, cells, page, prose, summary
 from tests.faults.rounds import Survived
-from tests.faults.schedule import Kill, Victim, Work
+from tests.faults.schedule import Kill, Victim, Work, schedule
 
+PAGE = CHECKOUT / "docs" / "faults.md"
 URN = "urn:pulumi:dev::beamline::gcp:compute/network:Network::network"
 NETWORK = Operation("create", URN, "gcp:compute/network:Network", {"name": "n"})
 KILL = Kill(7, Work.CREATE, Victim.ENGINE, 0.5, lands=True)
@@ -73,3 +76,17 @@ def test_what_a_stack_leaves_behind_fails_the_run() -> None:
     run = Run("make faults", {}, 1, [_result()], ["API server: Pod left"])
     assert summary(run) == "1/1 converged, 0 orphans, 0 doubles; left behind at the end"
     assert not run.all_well
+
+
+def test_the_committed_page_is_of_a_whole_run_of_the_schedule_as_it_is_now() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    command = re.search(r"`make faults SEED=(\d+) KILLS=(\d+) PAGE=docs/faults.md`", text)
+    assert command is not None
+    kills = schedule(int(command[1]), int(command[2]))
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if re.match(r"\| \d+ \|", line)]
+    assert [(row[0], row[2]) for row in rows] == [(str(kill.number), str(kill.victim)) for kill in kills]
+    converged = sum(row[-3] == "converged" for row in rows)
+    orphans, doubles = (sum(int(row[column].partition(":")[0]) for row in rows) for column in (-2, -1))
+    assert f"**{converged}/{len(kills)} converged, {orphans} orphans, {doubles} doubles.**" in text
+    assert "\n".join(prose(kills)) in text
+    assert "(faults.md)" in (CHECKOUT / "docs" / "operations.md").read_text(encoding="utf-8")
