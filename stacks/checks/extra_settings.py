@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate, about
+from stacks.checks.engine_arguments import refused
 from stacks.problems import Problem
 
 __all__ = ["CHECKS"]
@@ -15,22 +16,38 @@ _ARGUMENTS, _ENVIRONMENT = "serving.engine.extra_arguments", "serving.engine.ext
 @about("serving.engine.kind", "serving.engine.version")
 def repeated_arguments(c: Candidate) -> Iterator[Problem]:
     """Of two flags of one name an engine takes the last; what the kit derived from the first would be wrong."""
-    support = c.rows.model.engines[c.preset.serving.engine.kind]
-    owned = {**c.rows.engine.owned.arguments, **dict.fromkeys(support.arguments, "the model's row")}
-    for flag, value in c.preset.serving.engine.extra_arguments.items():
-        if flag in owned and flag not in support.refuses:
+    owners = {_stem(flag): (flag, owner) for flag, owner in _owned(c).items()}
+    for given, value in c.preset.serving.engine.extra_arguments.items():
+        flag, owner = owners.get(_stem(given), ("", ""))
+        if flag:
             yield Problem(
                 rule="extra-argument-owned",
-                path=f"{_ARGUMENTS}.{flag}",
+                path=f"{_ARGUMENTS}.{given}",
                 value=value,
-                why=f"the kit writes this flag itself; it follows from {owned[flag]}, and so do other numbers of the "
-                "stack, which would not follow this one",
+                why=f"the kit writes {'this flag' if given == flag else flag} itself; it follows from {owner}, and so "
+                "do other numbers of the stack, which would not follow this one",
                 allowed="flags that the kit has no key for",
-                remedy=f"set {owned[flag]} in its place"
-                if owned[flag].startswith(("serving.", "model."))
-                else "leave it out",
+                remedy=f"set {owner} in its place" if owner.startswith(("serving.", "model.")) else "leave it out",
                 source="stacks/catalog/engines",
             )
+
+
+def _owned(c: Candidate) -> dict[str, str]:
+    """Flag -> what it follows from. What the model judges by its value is written only where experts are spread."""
+    support = c.rows.model.engines[c.preset.serving.engine.kind]
+    needs = support.expert_parallel_needs if c.preset.serving.shape.expert_parallel else None
+    return {
+        **{flag: owner for flag, owner in c.rows.engine.owned.arguments.items() if flag not in support.refuses},
+        **dict.fromkeys(support.arguments, "the model's row"),
+        **dict.fromkeys(needs.arguments if needs else {}, "serving.shape.expert_parallel"),
+    }
+
+
+def _stem(flag: str) -> str:
+    """A switch has several names: enable-x, disable-x, no-enable-x."""
+    for start in ("no-", "enable-", "disable-"):
+        flag = flag.removeprefix(start)
+    return flag
 
 
 @about("serving.engine.kind", "serving.engine.version")
@@ -42,8 +59,9 @@ def extra_environment(c: Candidate) -> Iterator[Problem]:
     )
     for name, value in c.preset.serving.engine.extra_environment.items():
         why = ""
-        if name in engine.refused_environment:
-            why = engine.refused_environment[name]
+        refusal = engine.refused_environment.get(name)
+        if refusal is not None and refused(c, refusal, value):
+            why = refusal.why
         elif name in theirs and transport:
             why = f"the transport {transport.name} sets it, together with what belongs to it"
         elif name in engine.owned.environment:

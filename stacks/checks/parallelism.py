@@ -108,7 +108,7 @@ def expert_parallel(c: Candidate) -> Iterator[Problem]:
         why, source = "one GPU has nobody to share experts with", c.rows.model.architecture.source
     elif not support.expert_parallel:
         why = f"the kit does not spread the experts of this model with {kind}"
-        why += f": moe-a2a-backend takes {reason}" if (reason := support.refuses.get("moe-a2a-backend")) else ""
+        why += f": {refusal.why}" if (refusal := support.refuses.get("moe-a2a-backend")) else ""
         source = support.source
     else:
         return

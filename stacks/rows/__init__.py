@@ -17,6 +17,7 @@ from stacks.rows.hardware import (
     SystemMachineRow,
 )
 from stacks.rows.models import Architecture, Checkpoint, Drafter, EngineKind, ModelRow, ModelSupport
+from stacks.rows.refusals import Refused
 from stacks.rows.serving import (
     DynamoRelease,
     EngineRow,
@@ -53,6 +54,7 @@ __all__ = [
     "MachineShape",
     "ModelRow",
     "ModelSupport",
+    "Refused",
     "RefusedKind",
     "ReleaseRow",
     "Sourced",

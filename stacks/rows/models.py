@@ -6,13 +6,13 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from stacks.forms import ComputeCapability, DnsLabel, Text, Version
+from stacks.forms import ComputeCapability, DnsLabel, FlagName, Text, Version
 from stacks.rows.base import NotNegative, Positive, Sourced
+from stacks.rows.refusals import Precision, Refused
 
 __all__ = ["Architecture", "Checkpoint", "Drafter", "EngineKind", "ModelRow", "ModelSupport"]
 
 EngineKind = Literal["vllm", "sglang"]
-Precision = Literal["bf16", "fp8", "nvfp4"]
 
 
 class Architecture(Sourced):
@@ -74,7 +74,9 @@ class ModelSupport(Sourced):
         description="Whether experts may be spread where tensor and data parallel sizes are both above 1.",
     )
     arguments: dict[str, str | int | bool] = Field(description="Arguments every worker of this model takes.")
-    refuses: dict[str, Text] = Field(default_factory=dict, description="Settings the engine refuses, with its reason.")
+    refuses: dict[FlagName, Refused] = Field(
+        default_factory=dict, description="Arguments that the engine takes and then refuses to load this model with."
+    )
 
 
 class ModelRow(Sourced):

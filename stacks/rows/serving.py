@@ -9,6 +9,7 @@ from pydantic import Field
 from stacks.forms import ApiVersion, ComputeCapability, EnvironmentName, FlagName, GkeVersion, Text, Version
 from stacks.rows.base import ChartRow, ContainerUser, EngineImage, ImageRow, NotNegative, Positive, Sourced, Strict
 from stacks.rows.models import EngineKind
+from stacks.rows.refusals import Refused, RewrittenPair
 
 __all__ = [
     "DynamoRelease",
@@ -83,12 +84,18 @@ class EngineRow(Sourced):
     nvfp4_expert_parallel_failed_on: list[ComputeCapability] = Field(
         description="Where NVFP4 experts under expert parallelism are reported to crash."
     )
-    no_prefix_cache_argument: FlagName | None = Field(
-        default=None, description="Switches the prefix cache off, and is refused with a tier; null: no such refusal."
+    no_prefix_cache_arguments: list[FlagName] = Field(
+        default_factory=list, description="Switch the prefix cache off, which tiers and routing by prefix need."
     )
     owned: Owned
-    refused_environment: dict[EnvironmentName, Text] = Field(
-        default_factory=dict, description="Variables that must not be set in a stack that serves, with the reason."
+    refused_arguments: dict[FlagName, Refused] = Field(
+        default_factory=dict, description="Arguments that have no place in a stack of this kit, whatever the model."
+    )
+    rewritten_pairs: list[RewrittenPair] = Field(
+        default_factory=list, description="Arguments of which the engine changes one by itself."
+    )
+    refused_environment: dict[EnvironmentName, Refused] = Field(
+        default_factory=dict, description="Variables that must not be set in a stack that serves."
     )
 
 

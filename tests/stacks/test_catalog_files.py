@@ -131,6 +131,8 @@ def test_every_figure_has_a_source() -> None:
         "NicGroup": ["count", "gbps", "purpose", "driver"],
         "ChartImage": ["repository_value", "tag_value"],
         "Owned": ["arguments", "environment"],
+        "Refused": ["why", "values", "taken", "taken_with", "only_with", "unless_variable"],
+        "RewrittenPair": ["defaults", "values", "becomes"],
     }
 
 
