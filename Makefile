@@ -5,11 +5,12 @@ STACK ?= g4
 FUZZ_INPUTS ?= 10000
 KILLS ?= 20
 VENV := .venv
+ENGINES := .venv-engines
 BIN := $(VENV)/bin
 DYNAMO := .venv-dynamo
 PATHS := beamline bench components guard kv_evictor manifests policies stacks tests __main__.py
 
-.PHONY: help setup tools plan up down status lint types test live fuzz failures faults blue-green matrix bench golden lock-requirements clean
+.PHONY: help setup engines test-engines engine-flags tools plan up down status lint types test live fuzz failures faults blue-green matrix bench golden lock-requirements clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -30,6 +31,17 @@ $(VENV)/.installed: requirements.txt pyproject.toml
 
 $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@touch $@
+
+engines: $(ENGINES)/.installed ## vLLM, SGLang and Dynamo as judges of command lines, about a minute and 2.6 GB; no GPU
+
+# Linux alone: vLLM has no other builds, and elsewhere PyTorch would need no stand-ins.
+$(ENGINES)/.installed: requirements-engines.txt tests/engines/judge/nvidia_libraries.py $(VENV)/.installed-dev
+	@echo "installing the engines into $(ENGINES)" >&2
+	@rm -rf $(ENGINES)
+	@$(BIN)/uv venv --quiet --python $(BIN)/python $(ENGINES)
+	@$(BIN)/uv pip install --quiet --python $(ENGINES)/bin/python --no-deps --require-hashes -r requirements-engines.txt
+	@$(ENGINES)/bin/python tests/engines/judge/nvidia_libraries.py
 	@touch $@
 
 tools: setup ## third-party programs of the sandbox: those on PATH, the rest built from pinned Go modules
@@ -67,6 +79,12 @@ $(DYNAMO)/.installed: requirements-dynamo.txt $(VENV)/.installed
 live: $(VENV)/.installed-dev $(DYNAMO)/.installed ## Dynamo's own frontend and router with the rendered settings, over simulated workers; about two minutes
 	@$(BIN)/pytest tests/live -q -n 0
 
+test-engines: engines ## every preset's engine containers judged by vLLM's, SGLang's and Dynamo's own code
+	@$(BIN)/pytest -q -n 0 tests/engines/real
+
+engine-flags: engines ## read off the engines what their command lines and environments take: stacks/catalog/engine_flags
+	@$(BIN)/python -m tests.engines.write_flags
+
 fuzz: $(VENV)/.installed-dev ## 10,000 stack files, presets and catalog rows, other ones each time; FUZZ_INPUTS=n for more
 	@FUZZ_INPUTS=$(FUZZ_INPUTS) $(BIN)/pytest tests/fuzz -q -n 2 --dist load
 
@@ -92,7 +110,11 @@ lock-requirements: $(VENV)/.installed-dev ## resolve requirements*.in into hashe
 	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet requirements.in -o requirements.txt
 	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet requirements-dev.in -o requirements-dev.txt
 	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet --override requirements-dynamo.overrides requirements-dynamo.in -o requirements-dynamo.txt
+	@printf 'torch; sys_platform == "never"\ntriton; sys_platform == "never"\n' > $(VENV)/overrides.txt
+	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet --overrides $(VENV)/overrides.txt --no-emit-package torch --no-emit-package triton requirements-engines.in -o requirements-engines.txt
+	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet --no-deps requirements-engines-bare.in -o $(VENV)/bare.txt
+	@cat $(VENV)/bare.txt >> requirements-engines.txt
 
 clean: ## remove the Python environment and caches; sandboxes stay until `make down`
-	@rm -rf $(VENV) $(DYNAMO) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) $(DYNAMO) $(ENGINES) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stacks.catalog_files import CATALOG_DIR, ROW_KINDS, load_catalog
+from stacks.engine_flags import known_versions
 from stacks.yaml_files import read_yaml
 
 CATALOG = load_catalog()
@@ -18,6 +19,11 @@ FACTS = read_yaml(Path(__file__).parent / "catalog_facts.yaml")
 def test_every_file_is_a_row() -> None:
     """No file lies beside the folders that are read, and none is lost."""
     read = {f"{folder}/{name}.yaml" for folder in ROW_KINDS for name in getattr(CATALOG, folder)}
+    read |= {
+        str(path.relative_to(CATALOG_DIR))
+        for kind in ("vllm", "sglang", "dynamo")
+        for path in known_versions(kind).values()
+    }
     files = {str(path.relative_to(CATALOG_DIR)) for path in CATALOG_DIR.rglob("*") if path.is_file()}
     assert files == read | {"helper-images.yaml", "helper-charts.yaml", "weight-storage.yaml", "hardware-columns.yaml"}
 
