@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,12 +134,14 @@ class PodTemplate:
         return {port for port in found if port is not None}
 
 
-def registered_objects(graph: Graph) -> list[RegisteredObject]:
-    """Return every Kubernetes object of the graph that a program wrote out; charts stay closed."""
+def registered_objects(graph: Graph, kinds: Collection[str] | None = None) -> list[RegisteredObject]:
+    """Return the Kubernetes objects that a program wrote out, all or those of some kinds; charts stay closed."""
     return [
         RegisteredObject(resource.urn, resource.provider, plain(dict(resource.inputs)))
         for resource in graph.resources
-        if resource.type.startswith("kubernetes:") and {"apiVersion", "kind"} <= set(resource.inputs)
+        if resource.type.startswith("kubernetes:")
+        and {"apiVersion", "kind"} <= set(resource.inputs)
+        and (kinds is None or str(resource.inputs["kind"]) in kinds)
     ]
 
 
@@ -147,7 +149,7 @@ def pod_templates(graph: Graph) -> list[PodTemplate]:
     """Return the pod templates of every workload; a workload has one for each kind of its pods."""
     return [
         PodTemplate(obj, path, *_about(template), section(template.get("spec")))
-        for obj in registered_objects(graph)
+        for obj in registered_objects(graph, _TEMPLATES)
         for place in _TEMPLATES.get(obj.kind, ())
         for path, template in _found(obj.body, place, obj.path)
     ]

@@ -84,8 +84,8 @@ def service_link_problems(container: EngineContainer, schema: Schema, graph: Gra
     if container.template.spec.get("enableServiceLinks") is False:
         return
     read = {name for known, _ in schema.variables.values() for name in known} - set(container.variables)
-    for service in registered_objects(graph):
-        if service.kind == "Service" and service.namespace == container.template.namespace:
+    for service in registered_objects(graph, ("Service",)):
+        if service.namespace == container.template.namespace:
             for name in sorted(_injected(service) & read):
                 yield Problem(
                     rule="service-link",
