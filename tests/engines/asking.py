@@ -99,9 +99,7 @@ def _mounted(container: EngineContainer, objects: list[dict[str, Any]]) -> dict[
     }
 
 
-def _instances(
-    name: str, spec: StackSpec, container: EngineContainer, objects: list[dict[str, Any]]
-) -> Iterable[Case]:
+def _instances(name: str, spec: StackSpec, container: EngineContainer, objects: list[dict[str, Any]]) -> Iterable[Case]:
     role = re.sub(r"^[^.]*\.|\.spec\..*|spec\.", "", container.path.replace("leaderWorkerTemplate.", ""))
     engine = spec.rows.engine.kind
     for rank in _ranks(spec, container):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,7 @@ def _exact_words(words: list[str]) -> argparse.Namespace:
 
 def _resolve(words: list[str], device: dict[str, Any], verdict: Verdict) -> None:
     """Resolve arguments as on the GPU that the case names, and read the documents that SGLang reads only later."""
+    _ask_about(device)
     with override_platform(**{**device, "device_capability": tuple(device["device_capability"])}):
         arguments = prepare_server_args([*words, "--device=cuda"])
         arguments.resolve_once()
@@ -144,6 +146,15 @@ def _resolve(words: list[str], device: dict[str, Any], verdict: Verdict) -> None
 
         parse = HybridCacheController.parse_storage_backend_extra_config
         verdict.stage("configuration", lambda: parse(extra))
+
+
+def _ask_about(device: dict[str, Any]) -> None:
+    """Some of SGLang's hooks ask PyTorch about the GPU, past the platform that can be overridden: answer them, too."""
+    answers = {"is_sm90_supported": "is_sm90", "is_sm100_supported": "is_sm100", "is_sm120_supported": "is_sm120"}
+    for name, module in list(sys.modules.items()):
+        for question, fact in answers.items():
+            if name.startswith(("sglang.srt.arg_groups.", "sglang.srt.utils")) and question in vars(module):
+                setattr(module, question, lambda *_, answer=device[fact], **__: answer)
 
 
 def _strict_events(text: str) -> None:
