@@ -14,6 +14,7 @@ from stacks.wording import some
 __all__ = ["CHECKS"]
 
 _QUEUES = "Dynamo docs, router configuration: policy-class queues"
+_API_VERSION = "nvidia.com/v1beta1"
 _ORDERS = ("arrival", "shortest_uncached")
 
 
@@ -147,6 +148,23 @@ def strictness(c: Candidate) -> Iterator[Problem]:
     )
 
 
+@about("serving.router.kind", "serving.router.release")
+def api_version(c: Candidate) -> Iterator[Problem]:
+    """A graph's components are a list in v1beta1 and a map in v1alpha1; the operator complains of another field."""
+    release = c.rows.release
+    if isinstance(release, DynamoRelease) and release.api_version != _API_VERSION:
+        yield Problem(
+            rule="graph-api-version",
+            path="serving.router.release",
+            value=release.version,
+            why=f"its row says that graphs are {release.api_version}, and the kit writes the components of "
+            f"{_API_VERSION}; an operator that reads the other refuses them with a message about another field",
+            allowed=f"releases whose operator reads {_API_VERSION}: 1.4 and later",
+            remedy="correct the row, or choose another release",
+            source="ai-dynamo/dynamo#10419, #10934",
+        )
+
+
 @about("serving.router.kind", "serving.engine.kind", "serving.shape.kind")
 def prefill_by_length(c: Candidate) -> Iterator[Problem]:
     """Skipping the prefill replica takes an engine whose decode replicas keep prefixes, and tell of them."""
@@ -222,6 +240,7 @@ CHECKS = (
     bounds_of_queues,
     affinity_of_several_frontends,
     strictness,
+    api_version,
     prefill_by_length,
     waiting_by_role,
     attention_ranks,

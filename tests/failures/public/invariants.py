@@ -89,7 +89,8 @@ def _selected(wanted: Mapping[str, Any], stack: Documents) -> Documents:
 def _matches(wanted: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
     return all(
         any(expected in (value, _ANY) for value in _values(document, _steps(path)))
-        for path, expected in wanted.get("when", {}).items()
+        for path, values in wanted.get("when", {}).items()
+        for expected in (values if isinstance(values, list) else [values])
     )
 
 
@@ -119,11 +120,13 @@ def _holds(invariant: Mapping[str, Any], values: list[Any]) -> bool:
         "at_least": lambda wanted, value: value >= wanted,
         "length": lambda wanted, value: len(value) == wanted,
         "matches": lambda wanted, value: re.fullmatch(wanted, value) is not None,
+        "some": lambda wanted, value: re.fullmatch(wanted, value) is not None,
+        "none": lambda wanted, value: re.fullmatch(wanted[0], value) is None,
         "contains": lambda wanted, value: any(_has(item, wanted) for item in value),
         "keys": lambda wanted, value: not isinstance(value, dict) or all(re.fullmatch(wanted, key) for key in value),
     }
     ((wanted, holds),) = [(invariant[word], test) for word, test in tests.items() if word in invariant]
-    quantifier = any if "contains" in invariant else all
+    quantifier = any if {"contains", "some"} & invariant.keys() else all
     return values != [] and quantifier(holds(wanted, value) for value in values)
 
 
@@ -137,9 +140,9 @@ def _damaged(invariant: Mapping[str, Any], stack: Documents) -> Documents:
     """Return the stack with just that changed which the invariant is about."""
     stack = copy.deepcopy(stack)
     if "never" in invariant:
-        extra: dict[str, Any] = {"$type": invariant["never"]["of"].replace(_ANY, "X")}
+        extra: Any = {"$type": invariant["never"]["of"].replace(_ANY, "X")}
         for path, value in invariant["never"].get("when", {}).items():
-            _set(extra, _steps(path), value)
+            extra = _made(extra, _steps(path), value)
         return [*stack, extra]
     if "text_never" in invariant:
         return [*stack, {"$type": "x", "text": invariant["text_never"]}]
@@ -149,8 +152,49 @@ def _damaged(invariant: Mapping[str, Any], stack: Documents) -> Documents:
     value = {"keys": {"snake_case": 1}, "matches": "node_config", "absent": True}
     change = next((value[word] for word in value if word in invariant), _ABSENT)
     for each in _selected(invariant, stack):
-        _set(each, _steps(invariant["path"]), change)
+        if "some" in invariant:  # just those that match: the others may be what the resource was chosen by
+            _replace(each, _steps(invariant["path"]), invariant["some"])
+        elif "none" in invariant:
+            _append(each, _steps(invariant["path"]), invariant["none"][1])
+        else:
+            _set(each, _steps(invariant["path"]), change)
     return stack
+
+
+def _made(data: Any, steps: Sequence[str], value: Any) -> Any:
+    """Return ``data`` with ``value`` at the end of a path, whose lists have one item; at its end, a list of values."""
+    if not steps:
+        return value
+    first, rest = steps[0], steps[1:]
+    if first != _ANY:
+        found = data if isinstance(data, dict) else {}
+        return {**found, first: _made(found.get(first), rest, value)}
+    if not rest and isinstance(value, list):
+        return value
+    return [_made(data[0] if data else None, rest, value)]
+
+
+def _ends(data: Any, steps: Sequence[str]) -> list[Any]:
+    """The lists or mappings that hold a path's values."""
+    return [found for found in _values(data, steps[:-1]) if isinstance(found, list | dict)]
+
+
+def _replace(data: Any, steps: Sequence[str], pattern: str) -> None:
+    """Take every value at a path that matches out of its list, or change it."""
+    for holder in _ends(data, steps):
+        keys = range(len(holder)) if isinstance(holder, list) else [steps[-1]]
+        for key in keys:
+            if isinstance(holder[key], str) and re.fullmatch(pattern, holder[key]):
+                holder[key] = "node_config"
+
+
+def _append(data: Any, steps: Sequence[str], value: str) -> None:
+    """Add a value to every list at a path, or put it in place of a single key's."""
+    for holder in _ends(data, steps):
+        if isinstance(holder, list):
+            holder.append(value)
+        else:
+            holder[steps[-1]] = value
 
 
 def _set(data: Any, steps: Sequence[str], value: Any) -> None:
