@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stacks.spec import Band
+from stacks.spec import Band, Routing
 
-__all__ = ["default_band", "quantum_tokens", "queue_limit"]
+__all__ = ["default_band", "has_priorities", "quantum_tokens", "queue_limit"]
 
 _SHARE = 2
 """Of a band, as a multiple of the next lower one's."""
@@ -46,3 +46,9 @@ def queue_limit(band: Band, waiting_requests: int | None) -> int | None:
 def default_band(bands: Mapping[str, Band]) -> str:
     """The band of requests that name none: the one of priority 0. ``stacks.checks`` makes sure that there is one."""
     return min(bands, key=lambda name: (abs(bands[name].priority), name))
+
+
+def has_priorities(routing: Routing) -> bool:
+    """Whether engines order requests, too: by the number that clients send, which the router passes on."""
+    flow = routing.flow_control
+    return flow is not None and len({band.priority for band in flow.bands.values()}) > 1

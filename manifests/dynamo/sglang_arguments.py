@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.chosen import dynamo_release, sglang_engine
+from manifests.dynamo.bands import has_priorities
 from manifests.dynamo.kv_events import kv_events
 from manifests.dynamo.parsers import worker_arguments
 from manifests.flags import flags
@@ -49,7 +50,7 @@ def sglang_arguments(spec: StackSpec, role: Role) -> list[str]:
             "context-length": serving.context_tokens,
             "max-running-requests": engine.max_sequences,
             **_waiting(spec),
-            "enable-priority-scheduling": _has_priorities(spec),
+            "enable-priority-scheduling": has_priorities(serving.routing),
             "mem-fraction-static": engine.gpu_memory_utilization,
             "kv-cache-dtype": _KV_DTYPES[serving.kv_cache.dtype],
             "page-size": serving.kv_cache.block_size_tokens,
@@ -88,12 +89,6 @@ def _waiting(spec: StackSpec) -> dict[str, Any]:
     if waiting is None or isinstance(serving.shape, PrefillDecode):
         return {}
     return {"max-queued-requests": max(1, waiting // data_parallel(serving))}
-
-
-def _has_priorities(spec: StackSpec) -> bool:
-    """Whether the engine orders requests, too: by the number that clients send, which the router passes on."""
-    flow = spec.preset.serving.routing.flow_control
-    return flow is not None and len({band.priority for band in flow.bands.values()}) > 1
 
 
 def _prompts(spec: StackSpec, role: Role) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +48,7 @@ class Running:
     frontend: subprocess.Popen[bytes]
     workers: list[subprocess.Popen[bytes]]
     folder: Path
+    start: Callable[[str, list[str], Mapping[str, str]], subprocess.Popen[bytes]]
 
     @property
     def url(self) -> str:
@@ -63,6 +64,13 @@ class Running:
         """SIGKILL: no drain, no goodbye."""
         self.workers[number].kill()
         self.workers[number].wait()
+
+    def restart_frontend(self) -> None:
+        """SIGKILL, and a new one with the same command; returns when it serves."""
+        self.frontend.kill()
+        self.frontend.wait()
+        self.frontend = self.start("frontend-again", self.rendered.frontend, self.rendered.frontend_variables)
+        _await_ready(self)
 
     def metrics(self) -> dict[str, float]:
         """Sums of the frontend's metrics, over their labels, by name."""
@@ -105,6 +113,7 @@ def serving(
                 for number, count in enumerate(counts)
             ],
             folder=folder,
+            start=start,
         )
         _await_ready(running)
         yield running

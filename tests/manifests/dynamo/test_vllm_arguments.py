@@ -33,6 +33,11 @@ def test_events_go_with_the_router_that_reads_them() -> None:
     assert [a.partition("=")[0] for a in added] == ["--kv-events-config"]
 
 
+def test_bands_of_several_priorities_order_the_engine_too() -> None:
+    added = set(arguments("dynamo-vllm-bands", "worker")) - set(arguments("g4-dynamo", "worker"))
+    assert added == {"--scheduling-policy=priority", "--max-num-queued-reqs=64"}
+
+
 @pytest.mark.parametrize(
     ("case", "name"), [("dynamo-vllm-drafter", "speculative-config"), ("dynamo-vllm-local-ssd", "kv-transfer-config")]
 )
