@@ -79,6 +79,8 @@ class ClusterArgs(TypedDict):
     """Whether GKE's own DCGM exporter runs on GPU nodes."""
     managed_prometheus: bool
     """Whether GKE runs the collectors of managed Prometheus."""
+    scales_pods: bool
+    """Whether pods are scaled by gauges that GKE reads from them, for which it wants the performance profile."""
     image_registry: NotRequired[ArtifactRegistry]
     """Where nodes pull images from, if that needs rights."""
     protected: bool
@@ -196,6 +198,8 @@ def _features(args: ClusterArgs) -> dict[str, Any]:
         },
         "cost_management_config": {"enabled": True},
     }
+    if args["scales_pods"]:
+        features["pod_autoscaling"] = {"hpa_profile": "PERFORMANCE"}
     if args["mounts_secrets"]:
         features["secret_manager_config"] = {"enabled": True}
     if args["binary_authorization"]:

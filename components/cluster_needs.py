@@ -116,6 +116,17 @@ _NEEDS = (
         _UPDATE + "--enable-managed-prometheus",
         "GKE docs, managed collection",
     ),
+    _Need(
+        "hpa-profile",
+        lambda args, cluster: (
+            not args["scales_pods"]
+            or _some(cluster.pod_autoscalings, lambda config: bool(config.hpa_profile == "PERFORMANCE"))
+        ),
+        "replicas are scaled by gauges that GKE reads from pods, and it lacks the performance profile for that",
+        "the performance profile of horizontal pod autoscaling, or serving.scaling: null",
+        _UPDATE + "--hpa-profile=performance",
+        "GKE docs, expose custom metrics for autoscaling",
+    ),
 )
 
 

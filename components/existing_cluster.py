@@ -43,6 +43,8 @@ class ExistingClusterArgs(TypedDict):
     """Whether pods mount buckets by Cloud Storage FUSE (GKE's CSI add-on)."""
     managed_prometheus: bool
     """Whether the collectors of managed Prometheus are needed."""
+    scales_pods: bool
+    """Whether pods are scaled by gauges that GKE reads from them."""
     image_registry: NotRequired[ArtifactRegistry]
     """Where nodes pull images from, if that needs rights."""
 

@@ -84,6 +84,7 @@ def cluster_args(spec: StackSpec, plan: NewCluster, network: Network | ExistingN
         "shielded_nodes": spec.rows.hardware.gke.shielded_nodes,
         "gpu_metrics": all(row.gke.managed_dcgm for row in spec.rows.pools.values()),
         "managed_prometheus": isinstance(spec.preset.monitoring, ManagedPrometheus),
+        "scales_pods": spec.preset.serving.scaling is not None,
         "protected": spec.preset.production,
     }
     if plan.encryption_key:
@@ -139,6 +140,7 @@ def existing_cluster_args(spec: StackSpec, plan: ExistingClusterPlan) -> Existin
         "mounts_secrets": bool(token_secrets(spec)),
         "mounts_buckets": isinstance(spec.preset.model.storage, GcsFuse),
         "managed_prometheus": isinstance(spec.preset.monitoring, ManagedPrometheus),
+        "scales_pods": spec.preset.serving.scaling is not None,
     }
     registry = artifact_registry(spec.settings.mirror)
     if registry:

@@ -28,6 +28,7 @@ from manifests.parties import (
     KUBERNETES_API,
     METADATA_SERVER,
     METADATA_SERVER_BEFORE,
+    METRICS_AGENT,
     MODEL_HUB,
     Outside,
     Pods,
@@ -109,6 +110,12 @@ def _scraped(spec: StackSpec, callee: Pods, port: int) -> Iterator[Call]:
         yield Call(COLLECTORS, callee, _tcp(port), "metrics", source)
 
 
+def _read_by_autoscaling(spec: StackSpec, callee: Pods, port: int) -> Iterator[Call]:
+    if spec.preset.serving.scaling:
+        source = "GKE docs, expose custom metrics for autoscaling; that the agent reads them: public reports of 2026"
+        yield Call(METRICS_AGENT, callee, _tcp(port), "gauges that replicas are scaled by", source)
+
+
 def _llmd(spec: StackSpec) -> Iterator[Call]:
     ports, home = llmd_release(spec).ports, engine_namespace(spec)
     router = Pods(ROUTER, home, {"matchLabels": selector(spec, ROUTER)}, "serving", ROUTER)
@@ -139,6 +146,7 @@ def _llmd_engine(spec: StackSpec, role: Role, router: Pods) -> Iterator[Call]:
         )  # fmt: skip
     yield from _from_load_balancer(spec, engine, port)
     yield from _scraped(spec, engine, engine_port(spec, role))
+    yield from _read_by_autoscaling(spec, engine, engine_port(spec, role))
     if needs_evictor(spec, role):
         yield from _scraped(spec, engine, EVICTOR_PORT)
     every = _all_of(spec, role)

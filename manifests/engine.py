@@ -1,7 +1,8 @@
 """vLLM engines: a Deployment where a replica is one pod, a LeaderWorkerSet where it spans nodes.
 
 There are no spare GPUs, so a pod can only be replaced after the old one is gone: no surge, one replica at a time. While
-a pool is drained there are: its pods stay until their successors on other pools are ready.
+a pool is drained there are: its pods stay until their successors on other pools are ready. Where replicas come and go
+with the load (``manifests.scaling``), the Deployment says no number: two would set it.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def _deployment(spec: StackSpec, role: Role) -> KubernetesObject:
             "kind": "Deployment",
             "metadata": metadata(spec, workload_name(role), component=ENGINE),
             "spec": {
-                "replicas": role.replicas,
+                **({} if spec.preset.serving.scaling else {"replicas": role.replicas}),
                 "progressDeadlineSeconds": derived.termination_grace_s + derived.workload_budget_s,
                 "strategy": {"type": "RollingUpdate", "rollingUpdate": one_at_a_time(spec)},
                 "selector": {"matchLabels": role_selector(spec, role)},

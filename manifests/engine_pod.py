@@ -31,6 +31,7 @@ from manifests.naming import ENGINE, ENGINE_WORKER
 from manifests.placement import accelerator_tolerations, serving_nodes
 from manifests.pod_security import confined, runs_as
 from manifests.pod_size import pod_size
+from manifests.scaling import plain_label
 from manifests.tier_evictor import evictor_volume, evictors, needs_evictor
 from manifests.weight_mounts import weight_mounts
 from stacks.resolve import StackSpec
@@ -50,7 +51,7 @@ def pod_template(spec: StackSpec, role: Role, *, serves: bool = True) -> dict[st
     """Template of the pods that serve the API, or of those that only run ranks for one that does."""
     own = {"llm-d.ai/inference-serving": "true", "llm-d.ai/model": spec.preset.model.name} if serves else {}
     return {
-        "metadata": weight_mounts(spec).metadata({**pod_labels(spec, role, serves=serves), **own}),
+        "metadata": weight_mounts(spec).metadata({**pod_labels(spec, role, serves=serves), **own, **plain_label(spec)}),
         "spec": engine_pod(spec, role, serves=serves),
     }
 

@@ -22,6 +22,7 @@ __all__ = [
     "KUBERNETES_API",
     "METADATA_SERVER",
     "METADATA_SERVER_BEFORE",
+    "METRICS_AGENT",
     "MODEL_HUB",
     "Outside",
     "Pods",
@@ -85,6 +86,11 @@ MODEL_HUB = Outside(
 )
 """The internet, and nothing private."""
 COLLECTORS = Outside("managed Prometheus", (_in_namespaces("gmp-system", "gke-gmp-system"),))
+METRICS_AGENT = Outside(
+    "GKE's metrics agent",
+    ({**_in_namespaces("kube-system"), "podSelector": {"matchLabels": {"k8s-app": "gke-metrics-agent"}}},),
+)
+"""A DaemonSet. On the node's own network it would be let in anyway; that it is, Google does not say."""
 CONTROL_PLANE = Outside("control plane", ())
 """It calls from its own address or through GKE's konnectivity agents; which of them, differs between clusters."""
 HEALTH_CHECKERS = Outside("load balancer's health checkers", _at("35.191.0.0/16", "130.211.0.0/22"))

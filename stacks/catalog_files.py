@@ -18,6 +18,7 @@ from stacks.catalog_references import loose_ends
 from stacks.columns import MISSING, is_unfinished, still_missing
 from stacks.problems import Problem, ProblemsFound
 from stacks.rows import (
+    Autoscaling,
     DynamoRelease,
     EngineRow,
     HardwareColumns,
@@ -66,6 +67,7 @@ class Catalog:
     helper_images: HelperImages
     helper_charts: HelperCharts
     weight_storage: WeightStorage
+    autoscaling: Autoscaling
     hardware_columns: HardwareColumns
     unfinished: Mapping[str, Sequence[Problem]]
     """Machine types whose row still has to be filled in, with what it lacks."""
@@ -142,6 +144,7 @@ def load_catalog(root: Path = CATALOG_DIR) -> Catalog:
         "helper_images": HelperImages,
         "helper_charts": HelperCharts,
         "weight_storage": WeightStorage,
+        "autoscaling": Autoscaling,
         "hardware_columns": HardwareColumns,
     }
     for field, model in singles.items():

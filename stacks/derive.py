@@ -17,6 +17,8 @@ from stacks.derived import (
     FILE_SYSTEM_SHARE,
     GATEWAY_PROGRAMMING_S,
     LEAST_REQUEST_LIMIT_MIB,
+    LONGEST_SCALE_PERIOD_S,
+    LONGEST_SCALE_WINDOW_S,
     LOOKAHEAD,
     MARGIN_S,
     MAX_BACKEND_DRAIN_S,
@@ -128,6 +130,7 @@ def _places(preset: Preset) -> int:
 def derive(preset: Preset, rows: Rows) -> Derived:
     """Compute everything that follows from ``preset``; pure, and total: a stack that cannot fit still gets numbers."""
     serving, hardware, engine = preset.serving, rows.hardware, rows.engine
+    scaling = serving.scaling
     pools = accelerator_pools(preset, rows)
     serves = [pool for pool in pools if pool.serves]
     ranks = gpus_per_replica(serving)
@@ -217,6 +220,9 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         engine_startup_budget_s=startup_s,
         workload_budget_s=workload_s,
         rollout_budget_s=replicas * (grace_s + workload_s),
+        scaling_running_requests=max(1, int(scaling.running_share * serving.engine.max_sequences)) if scaling else None,
+        scale_down_window_s=min(workload_s, LONGEST_SCALE_WINDOW_S) if scaling else None,
+        scale_down_period_s=min(workload_s, LONGEST_SCALE_PERIOD_S) if scaling else None,
         router_memory_limit_gib=router_gib,
         places_per_replica=_places(preset) if queues else None,
         queue_bytes=int(router_gib * QUEUE_SHARE * GIB) if queues else None,

@@ -14,6 +14,8 @@ __all__ = [
     "FILE_SYSTEM_SHARE",
     "GATEWAY_PROGRAMMING_S",
     "LEAST_REQUEST_LIMIT_MIB",
+    "LONGEST_SCALE_PERIOD_S",
+    "LONGEST_SCALE_WINDOW_S",
     "LOOKAHEAD",
     "MARGIN_S",
     "MAX_BACKEND_DRAIN_S",
@@ -45,6 +47,10 @@ PROXY_KEEP_ALIVE_S = 600
 """Google's proxies keep idle connections to a backend this long (Cloud Load Balancing docs, HTTP keepalive timeout)."""
 MAX_BACKEND_DRAIN_S = 3600
 """Longest connection draining of a Google backend service (GCPBackendPolicy, drainingTimeoutSec)."""
+LONGEST_SCALE_WINDOW_S = 3600
+"""Longest stabilization window of a HorizontalPodAutoscaler (Kubernetes API, autoscaling/v2)."""
+LONGEST_SCALE_PERIOD_S = 1800
+"""Longest period of a HorizontalPodAutoscaler's policy (Kubernetes API, autoscaling/v2)."""
 MARGIN_S = 15
 """Between one deadline and the next outer one, so that the inner one always fires first."""
 LOOKAHEAD = 0.04
@@ -168,6 +174,17 @@ class Derived:
     rollout_budget_s: int = _value(
         "s",
         "replicas x (termination_grace_s + workload_budget_s): without spare GPUs they are replaced one after another",
+    )
+    scaling_running_requests: int | None = _value(
+        "requests", "running_share x max_sequences, rounded down: of a replica, on average; null: no scaling"
+    )
+    scale_down_window_s: int | None = _value(
+        "s",
+        f"workload_budget_s, at most {LONGEST_SCALE_WINDOW_S}: before a replica goes, the load is lower for as long as "
+        "one takes to come back; null: no scaling",
+    )
+    scale_down_period_s: int | None = _value(
+        "s", f"workload_budget_s, at most {LONGEST_SCALE_PERIOD_S}: one replica goes in each; null: no scaling"
     )
     router_memory_limit_gib: int = _value("GiB", "twice the router's request, at most what a system node leaves it")
     router_budget_s: int = _value("s", f"{STARTUP_SAFETY} x image pull (the engine's, a larger image)")

@@ -31,6 +31,7 @@ _CHOSEN_BY = {
     "security-policy": ("serving.router.gateway.security_policy",),
     "routing": ("serving.routing",),
     "replicas": ("serving.shape",),
+    "scaling": ("serving.scaling",),
     "disaggregation": ("serving.shape.kind",),
     "transport": ("serving.transport",),
     "kv-cache": ("serving.kv_cache.dtype",),
@@ -108,6 +109,7 @@ def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]
     names += [f"authentication:{gateway.authentication.kind}"] if gateway.authentication.kind != "none" else []
     names += ["security-policy:cloud-armor"] if gateway.security_policy else []
     names += ["replicas:many"] if derived.replicas > 1 else []
+    names += ["scaling:hpa"] if serving.scaling else []
     names += [f"disaggregation:{serving.shape.kind}"] if isinstance(serving.shape, PrefillDecode) else []
     names += [f"transport:{serving.transport.name}"] if serving.transport else []
     names += [f"kv-cache:{cache.dtype}"] if cache.dtype != "auto" else []

@@ -353,7 +353,7 @@ FeatureName = Annotated[
     str,
     Form(
         r"(engine|precision|parallelism|router|gateway|replicas|kv-cache|kv-offload|speculation|provisioning"
-        r"|disaggregation|transport|local-ssd|image-cache|host-maintenance|authentication|security-policy|weights|routing)"
+        r"|disaggregation|transport|local-ssd|image-cache|host-maintenance|authentication|security-policy|weights|routing|scaling)"
         r":[a-z0-9][a-z0-9_.+-]*",
         "a feature as plan names it, such as precision:fp8 or kv-offload:host_dram",
     ),

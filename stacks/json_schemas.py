@@ -15,7 +15,7 @@ from typing import Any
 from stacks.catalog_files import ROW_KINDS, Catalog, load_catalog
 from stacks.composition import PRESETS_OWN
 from stacks.preset_files import preset_names
-from stacks.rows import HardwareColumns, HelperCharts, HelperImages, Strict, WeightStorage
+from stacks.rows import Autoscaling, HardwareColumns, HelperCharts, HelperImages, Strict, WeightStorage
 from stacks.settings import NAMESPACE, STACKS_DIR, Settings
 from stacks.spec import Preset
 
@@ -154,6 +154,7 @@ def all_schemas(root: Path = STACKS_DIR) -> dict[str, Schema]:
         HelperImages,
         HelperCharts,
         WeightStorage,
+        Autoscaling,
         HardwareColumns,
     ]
     for model in rows:

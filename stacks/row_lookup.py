@@ -9,6 +9,7 @@ from typing import TypeVar
 from stacks.catalog_files import Catalog
 from stacks.problems import Problem
 from stacks.rows import (
+    Autoscaling,
     Checkpoint,
     ContainerUser,
     Drafter,
@@ -47,6 +48,7 @@ class Rows:
     drafter: Drafter | None
     transport: TransportRow | None
     weight_storage: WeightStorage
+    autoscaling: Autoscaling
     engine_image: EngineImage
     engine_user: ContainerUser
 
@@ -104,6 +106,7 @@ def look_up(preset: Preset, catalog: Catalog, problems: list[Problem]) -> Rows |
         drafter,
         transport,
         catalog.weight_storage,
+        catalog.autoscaling,
         *run,
     )
 

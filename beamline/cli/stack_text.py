@@ -91,7 +91,9 @@ def _replicas(spec: StackSpec) -> str:
     derived, shape = spec.derived, spec.preset.serving.shape
     size = some(derived.gpus_per_replica, "GPU")
     several = len(spec.roles) > 1
-    parts = [f"{f'{role.name} ' if several else ''}{role.replicas} x {size}" for role in spec.roles]
+    scaling = spec.preset.serving.scaling
+    least = f"{scaling.least_replicas} to " if scaling else ""
+    parts = [f"{f'{role.name} ' if several else ''}{least}{role.replicas} x {size}" for role in spec.roles]
     parts += ["expert parallel"] if shape.expert_parallel else []
     if derived.nodes_per_replica > 1:
         return ", ".join((*parts, f"each over {derived.nodes_per_replica} nodes"))

@@ -9,6 +9,7 @@ from manifests.llmd.objectives import objectives
 from manifests.llmd.router import router
 from manifests.llmd.tokenizing import tokenizing_service
 from manifests.objects import KubernetesObject
+from manifests.scaling import scaling
 from stacks.resolve import StackSpec
 
 __all__ = ["llmd_objects"]
@@ -20,6 +21,7 @@ def llmd_objects(spec: StackSpec) -> tuple[KubernetesObject, ...]:
         *definitions(),
         inference_pool(spec),
         *engine(spec),
+        *scaling(spec),
         *tokenizing_service(spec),
         *objectives(spec),
         *router(spec),

@@ -6,6 +6,7 @@ figure has its unit in the field name, so that new hardware or a new model is a 
 
 from __future__ import annotations
 
+from stacks.rows.autoscaling import Autoscaling, PodMetricsRow
 from stacks.rows.base import ChartImage, ChartRow, ContainerUser, EngineImage, ImageRow, RefusedKind, Sourced, Strict
 from stacks.rows.hardware import (
     AcceleratorPrice,
@@ -32,6 +33,7 @@ from stacks.rows.weight_storage import GcsFuseRow, HyperdiskMlRow, WeightStorage
 __all__ = [
     "AcceleratorPrice",
     "Architecture",
+    "Autoscaling",
     "ChartImage",
     "ChartRow",
     "Checkpoint",
@@ -54,6 +56,7 @@ __all__ = [
     "MachineShape",
     "ModelRow",
     "ModelSupport",
+    "PodMetricsRow",
     "Refused",
     "RefusedKind",
     "ReleaseRow",

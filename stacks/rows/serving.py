@@ -54,6 +54,13 @@ class EngineOffload(Sourced):
     proven_host_tier_gib: Positive = Field(description="Largest host tier of one replica that a public run reports.")
 
 
+class EngineGauges(Sourced):
+    """Gauges that an engine exports about its requests, one of each kind for a replica without data parallel ranks."""
+
+    running: Text = Field(description="Requests that it computes now.")
+    waiting: Text = Field(description="Requests that it has taken and not begun.")
+
+
 class Owned(Strict):
     """What the kit writes itself, so that nobody writes it a second time: which key it follows from."""
 
@@ -72,6 +79,7 @@ class EngineRow(Sourced):
     user: ContainerUser | None
     port: Positive
     metrics_path: Text
+    gauges: EngineGauges | None = Field(default=None, description="What replicas can be scaled by; null: unknown.")
     startup: EngineStartup
     memory: EngineMemory
     offload: EngineOffload

@@ -29,6 +29,7 @@ from stacks.spec.preset import (
     Preset,
 )
 from stacks.spec.routing import Band, FlowControl, PrefixAndLoad, RoundRobin, Routing, Scorers, SessionAffinity
+from stacks.spec.scaling import Scaling
 from stacks.spec.serving import (
     Aggregated,
     DynamoRouter,
@@ -90,6 +91,7 @@ __all__ = [
     "Reservation",
     "RoundRobin",
     "Routing",
+    "Scaling",
     "Scorers",
     "Serving",
     "SessionAffinity",

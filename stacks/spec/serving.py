@@ -22,6 +22,7 @@ from stacks.forms import (
 )
 from stacks.rows import Strict
 from stacks.spec.routing import Routing
+from stacks.spec.scaling import Scaling
 from stacks.spec.weights import WeightSource
 
 __all__ = [
@@ -281,6 +282,7 @@ class Serving(Strict):
     routing: Routing
     engine: Annotated[VllmEngine | SglangEngine, Field(discriminator="kind")]
     shape: Annotated[Aggregated | PrefillDecode, Field(discriminator="kind")]
+    scaling: Scaling | None = Field(default=None, description="Null: as many replicas as the shape says, always.")
     transport: Transport | None = Field(default=None, description="Null: pods of different nodes share nothing.")
     context_tokens: Tokens
     longest_request_s: Annotated[int, Field(gt=0, le=86_400)] = Field(

@@ -137,6 +137,7 @@ def test_every_object_has_one_owner_and_every_owned_object_a_manifest() -> None:
         "cluster",
         secretManagerConfig={"enabled": True},
         addonsConfig__gcsFuseCsiDriverConfig={"enabled": True},
+        podAutoscaling={"hpaProfile": "PERFORMANCE"},
     )
     installed = installed_objects(all_on, GkeVersion.parse("1.36.0-gke.1"))
     assert {(manifest["kind"], manifest["metadata"]["name"]) for manifest in installed} == everything
@@ -159,6 +160,10 @@ def test_gke_installs_by_setting_and_version() -> None:
     off = names("1.35.8-gke.1036000", monitoringConfig__managedPrometheus={"enabled": False})
     assert "podmonitorings.monitoring.googleapis.com" not in off
     assert "gmp-system" not in off
+    gauges, profile = "autoscalingmetrics.autoscaling.gke.io", {"hpaProfile": "PERFORMANCE"}
+    assert gauges not in names("1.35.8-gke.1036000")
+    assert gauges in names("1.35.1-gke.1396000", podAutoscaling=profile)
+    assert gauges not in names("1.35.1-gke.1395999", podAutoscaling=profile)
     secrets = "secretproviderclasses.secrets-store.csi.x-k8s.io"
     assert secrets not in names("1.35.8-gke.1036000")
     assert secrets in names("1.35.8-gke.1036000", secretManagerConfig={"enabled": True})

@@ -40,7 +40,7 @@ from components.existing_cluster import ExistingCluster
 cluster = ExistingCluster("cluster", {{
     "prefix": "beamline-dev", "project": "p", "region": "r", "cluster": "shared", "node_version": "1.35.8-gke.1036000",
     "shielded_nodes": {shielded}, "mounts_secrets": {secrets}, "mounts_buckets": {buckets},
-    "managed_prometheus": {prometheus},
+    "managed_prometheus": {prometheus}, "scales_pods": {scaled},
 }})
 for key in ("name", "kubeconfig", "workload_pool"):
     pulumi.export(key, getattr(cluster, key))
@@ -66,6 +66,7 @@ FIT: Mapping[str, Any] = {
     "secretManagerConfigs": [{"enabled": True}],
     "addonsConfigs": [{"gcsFuseCsiDriverConfigs": [{"enabled": True}]}],
     "monitoringConfigs": [{"managedPrometheuses": [{"enabled": True}]}],
+    "podAutoscalings": [{"hpaProfile": "PERFORMANCE"}],
     "controlPlaneEndpointsConfigs": [
         {"dnsEndpointConfigs": [{"allowExternalTraffic": True, "endpoint": "gke-1.r.gke.goog"}]}
     ],
@@ -111,9 +112,14 @@ def refused() -> Iterator[Callable[[], list[Problem]]]:
 
 
 def cluster_program(
-    *, shielded: bool = False, secrets: bool = True, buckets: bool = True, prometheus: bool = True
+    *,
+    shielded: bool = False,
+    secrets: bool = True,
+    buckets: bool = True,
+    prometheus: bool = True,
+    scaled: bool = True,
 ) -> str:
-    return CLUSTER.format(shielded=shielded, secrets=secrets, buckets=buckets, prometheus=prometheus)
+    return CLUSTER.format(shielded=shielded, secrets=secrets, buckets=buckets, prometheus=prometheus, scaled=scaled)
 
 
 def test_a_fit_cluster_is_used(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,11 +156,12 @@ LACKING: Mapping[str, tuple[Mapping[str, Any], str]] = {
         {"monitoringConfigs": [{"managedPrometheuses": [{"enabled": False}]}]},
         "--enable-managed-prometheus",
     ),
+    "hpa-profile": ({"podAutoscalings": [{"hpaProfile": "NONE"}]}, "--hpa-profile=performance"),
 }
 
 
 def test_blocks_that_google_leaves_out_count_as_lacking(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = {key for key in FIT if key.endswith("Configs")}
+    blocks = {key for key in FIT if key.endswith(("Configs", "Autoscalings"))}
     look_up(monkeypatch, {"getCluster": {key: value for key, value in FIT.items() if key not in blocks}})
     with refused() as found:
         run(cluster_program())
@@ -164,6 +171,7 @@ def test_blocks_that_google_leaves_out_count_as_lacking(run: Run, monkeypatch: p
         "secret-manager-addon",
         "gcs-fuse-addon",
         "managed-prometheus",
+        "hpa-profile",
     }
 
 
@@ -189,12 +197,12 @@ def test_everything_a_cluster_lacks_comes_at_once(run: Run, monkeypatch: pytest.
 
 
 def test_what_a_stack_does_not_need_is_not_asked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Virtual machines may be shielded; without token, bucket and scraping their add-ons do not matter."""
+    """Virtual machines may be shielded; without token, bucket, scraping and scaling their add-ons do not matter."""
     changes = {"enableShieldedNodes": True, "secretManagerConfigs": [], "addonsConfigs": [], "monitoringConfigs": []}
+    changes["podAutoscalings"] = []
     look_up(monkeypatch, {"getCluster": {**FIT, **changes}})
-    assert (
-        run(cluster_program(shielded=True, secrets=False, buckets=False, prometheus=False)).outputs["name"] == "shared"
-    )
+    program = cluster_program(shielded=True, secrets=False, buckets=False, prometheus=False, scaled=False)
+    assert run(program).outputs["name"] == "shared"
 
 
 def test_virtual_machines_do_not_join_bare_metal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

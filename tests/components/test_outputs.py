@@ -21,7 +21,7 @@ cluster = Cluster("cluster", {
     "network": "net", "subnetwork": "sub", "pods_range": "pods", "services_range": "services",
     "release_channel": "REGULAR", "version": "1.35.8-gke.1036000", "mounts_secrets": False, "mounts_buckets": False,
     "shielded_nodes": True, "gpu_metrics": True, "managed_prometheus": True, "binary_authorization": False,
-    "protected": False,
+    "protected": False, "scales_pods": False,
     "maintenance": {"days": ["SA"], "start_hour_utc": 2, "hours": 8, "exclusions": []},
     "control_plane": {"dns_endpoint": True},
 })

@@ -39,6 +39,7 @@ def names_in(value: object) -> Iterator[str]:
 
 def test_who_installs_what() -> None:
     assert {d.name for d in installed_by_gke()} == {
+        "autoscalingmetrics.autoscaling.gke.io",
         "clusterpodmonitorings.monitoring.googleapis.com",
         "gatewayclasses.gateway.networking.k8s.io",
         "gateways.gateway.networking.k8s.io",

@@ -164,7 +164,36 @@ APART: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 }
 """Prefill and decode on engines of their own, which no preset with llm-d has."""
 
-GOLDENS = {**PRESETS, **DYNAMO_PRESETS, **POOLS, **_STORAGES, **DYNAMO_STORAGES}
+_RAPID = {"release_channel": "RAPID"}
+SCALING: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "scaled": (
+        "g4-llmd-multi",
+        {
+            "cluster": _RAPID,
+            "serving": {"scaling": {"least_replicas": 1, "running_share": 0.7, "waiting_requests": 4}},
+        },
+        ["scaling:hpa"],
+    ),
+    "scaled-unmonitored": (
+        "g4-llmd-multi",
+        {
+            "cluster": _RAPID,
+            "monitoring": {"kind": "none"},
+            "serving": {"scaling": {"least_replicas": 1, "running_share": 0.5}},
+        },
+        ["scaling:hpa"],
+    ),
+}
+"""Replicas that come and go with the load, which no preset has."""
+
+GOLDENS = {
+    **PRESETS,
+    **DYNAMO_PRESETS,
+    **POOLS,
+    **_STORAGES,
+    **DYNAMO_STORAGES,
+    "scaled": SCALING["scaled"],
+}
 """These have golden files."""
 
 CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
@@ -284,6 +313,7 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         [],
     ),
     **ROUTING,
+    **SCALING,
     "accepted": ("g4-llmd-multi", {"serving": {"wait": "accepted"}}, []),
     "accepted-groups": ("a4x-max-llmd", {"serving": {"wait": "accepted"}}, []),
     "one-group": ("a4x-max-llmd", {"serving": {"shape": {"replicas": 1}}}, []),

@@ -18,6 +18,7 @@ BUILT_IN = {
     "",
     "apiextensions.k8s.io",
     "apps",
+    "autoscaling",
     "networking.k8s.io",
     "policy",
     "rbac.authorization.k8s.io",

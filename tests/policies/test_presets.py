@@ -13,6 +13,10 @@ from tests.shipped import SHIPPED
 
 _TOKEN = {"model": {"weights": {"token_secret": "hub-token"}}}
 _RDMA = {"serving": {"transport": {"name": "nvlink+rdma"}}}
+_SCALED = {
+    "cluster": {"release_channel": "RAPID"},
+    "serving": {"scaling": {"least_replicas": 1, "running_share": 0.7}},
+}
 _KEY = {"cluster": {"encryption_key": "projects/acme/locations/us-central1/keyRings/r/cryptoKeys/k"}}
 _MIRROR = "us-central1-docker.pkg.dev/acme/images"
 
@@ -22,10 +26,11 @@ def test_every_preset_passes(preset: str) -> None:
     assert to_text(rule_problems(plan(preset))) == ""
 
 
-def test_a_stack_with_rdma_and_one_with_a_mirror_and_a_token_pass() -> None:
+def test_a_stack_with_rdma_one_that_is_scaled_and_one_with_a_mirror_and_a_token_pass() -> None:
     rdma = plan("a4x-max-llmd", overrides=_RDMA, accept_unverified=["transport:nvlink+rdma"])
     mirrored = plan("small-l4", overrides={**_TOKEN, **_KEY}, mirror=_MIRROR)
-    assert [to_text(rule_problems(graph)) for graph in (rdma, mirrored)] == ["", ""]
+    scaled = plan("g4-llmd-multi", overrides=_SCALED, accept_unverified=["scaling:hpa"])
+    assert [to_text(rule_problems(graph)) for graph in (rdma, scaled, mirrored)] == ["", "", ""]
 
 
 def test_no_right_is_listed_that_no_stack_uses() -> None:

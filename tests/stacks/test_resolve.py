@@ -123,6 +123,7 @@ def test_a_stack_of_another_folder(tmp_path: Path) -> None:
     with pytest.raises(ProblemsFound) as found:
         resolve("g4", pulumi_config(SOUND), where=WHERE, applying=False, root=tmp_path)
     assert [(p.rule, p.path) for p in found.value.problems] == [
+        ("yaml", "autoscaling.yaml"),
         ("yaml", "hardware-columns.yaml"),
         ("yaml", "helper-charts.yaml"),
         ("yaml", "helper-images.yaml"),

@@ -55,6 +55,7 @@ def _settings(cluster: Mapping[str, Any]) -> set[str]:
         "gcs_fuse": (addons.get("gcsFuseCsiDriverConfig") or {}).get("enabled", False),
         "persistent_disk": (addons.get("gcePersistentDiskCsiDriverConfig") or {}).get("enabled", True),
         "dataplane_v2": cluster.get("datapathProvider") == "ADVANCED_DATAPATH",
+        "performance_hpa": (cluster.get("podAutoscaling") or {}).get("hpaProfile") == "PERFORMANCE",
         "always": True,
     }
     return {name for name, value in on.items() if value}

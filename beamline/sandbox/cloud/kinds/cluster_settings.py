@@ -19,6 +19,7 @@ _COMPONENTS = {
     "DEPLOYMENT", "STATEFULSET", "KUBELET", "CADVISOR", "DCGM", "JOBSET", "WORKLOADS", "KCP_CONNECTION", "KCP_SSHD",
     "KCP_HPA",
 }  # fmt: skip
+_HPA_PROFILES = ("NONE", "PERFORMANCE")
 _EVALUATION_MODES = ("EVALUATION_MODE_UNSPECIFIED", "DISABLED", "PROJECT_SINGLETON_POLICY_ENFORCE")
 _LONGEST_NO_UPGRADES_H = 30 * 24
 _SHORTEST_WINDOW_H, _DAY_H, _LEAST_IN_32_DAYS_H = 4, 24, 48
@@ -42,6 +43,10 @@ def setting_problems(inputs: Inputs, simulation: Simulation) -> Iterator[Failure
     yield from _datapath(inputs)
     yield from _gateway(inputs)
     yield from _components(inputs)
+    profile = (inputs.get("podAutoscaling") or {}).get("hpaProfile")
+    if profile is not None and profile not in _HPA_PROFILES:
+        expected = f"expected pod_autoscaling.0.hpa_profile to be one of {list(_HPA_PROFILES)}, got {profile}"
+        yield Failure("podAutoscaling.hpaProfile", expected)
     yield from _private(inputs)
     yield from _maintenance(inputs)
     yield from _access(inputs)
