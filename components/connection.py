@@ -1,19 +1,16 @@
-"""What a person needs to talk to a stack, as stack outputs."""
+"""What a person and a program need to talk to a stack, as stack outputs."""
 
 import json
+import shlex
 from typing import Any
 
 import pulumi
 
 from stacks import StackSpec
+from stacks.clients import NO_ADDRESS, client_settings, origin, token_command
 
-__all__ = ["connection", "endpoint"]
+__all__ = ["client_outputs", "connection", "endpoint"]
 
-_HEADER = (
-    '-H "Authorization: Bearer $(gcloud auth print-identity-token --include-email '
-    '--impersonate-service-account=CALLER --audiences={client})" '
-)
-"""For Identity-Aware Proxy: a token of a service account that may pass, made out to the OAuth client."""
 _REACHABLE_FROM = {
     "gke-l7-rilb": "the stack's VPC and networks connected to it",
     "gke-l7-regional-external-managed": "the internet",
@@ -22,9 +19,15 @@ _REACHABLE_FROM = {
 
 def endpoint(spec: StackSpec, address: pulumi.Output[str]) -> pulumi.Output[str]:
     """Return the URL of the load balancer; with ``wait: accepted`` it may have no address yet, and the text says so."""
-    scheme = "https" if spec.preset.serving.router.gateway.certificate else "http"
     wanting = f"(no address yet: kubectl -n {spec.preset.serving.namespace} get gateways)"
-    return address.apply(lambda known: f"{scheme}://{known}" if known else wanting)
+    return address.apply(lambda known: origin(spec, known) if known else wanting)
+
+
+def client_outputs(spec: StackSpec, address: pulumi.Output[str]) -> pulumi.Output[dict[str, Any]]:
+    """Return the settings of every client in the catalog, by its name; none of them holds a secret."""
+    return address.apply(
+        lambda known: {one.client: one.to_output() for one in client_settings(spec, known or NO_ADDRESS)}
+    )
 
 
 def connection(spec: StackSpec, url: pulumi.Output[str]) -> dict[str, pulumi.Input[str]]:
@@ -34,7 +37,9 @@ def connection(spec: StackSpec, url: pulumi.Output[str]) -> dict[str, pulumi.Inp
         "messages": [{"role": "user", "content": "Hello"}],
     }
     authentication = spec.preset.serving.router.gateway.authentication
-    header = _HEADER.format(client=authentication.client_id) if authentication.kind == "iap" else ""
+    header = ""
+    if authentication.kind == "iap":
+        header = f'-H "Authorization: Bearer $({shlex.join(token_command(authentication))})" '
     return {
         "base_url": pulumi.Output.concat(url, "/v1"),
         "client_timeout_s": str(spec.derived.client_timeout_s),
@@ -48,6 +53,7 @@ def connection(spec: StackSpec, url: pulumi.Output[str]) -> dict[str, pulumi.Inp
             json.dumps(question),
             "'",
         ),
+        "clients": "pulumi stack output clients --json",
         "kubeconfig": "pulumi stack output kubeconfig --show-secrets > kubeconfig.json",
         "pods": f"kubectl --kubeconfig kubeconfig.json -n {spec.preset.serving.namespace} get pods",
     }

@@ -24,7 +24,7 @@ from pulumi_kubernetes import core
 from components.accelerator_networks import AcceleratorNetworkRights, AcceleratorNetworkRightsArgs
 from components.accelerator_node_pool import AcceleratorNodePool
 from components.cluster import Cluster
-from components.connection import connection, endpoint
+from components.connection import client_outputs, connection, endpoint
 from components.existing_cluster import ExistingCluster
 from components.existing_network import ExistingNetwork
 from components.fabric import Fabric
@@ -61,7 +61,7 @@ class InferenceStack(pulumi.ComponentResource):
     """A model served on GKE: from the VPC to the address clients talk to."""
 
     outputs: Mapping[str, pulumi.Input[Any]]
-    """What the stack exports: endpoint, model, connect, kubeconfig (secret), namespace, cluster."""
+    """What the stack exports: endpoint, model, connect, clients, kubeconfig (secret), namespace, cluster."""
 
     def __init__(self, name: str, spec: StackSpec, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("beamline:stack:InferenceStack", name, None, opts)
@@ -90,6 +90,7 @@ class InferenceStack(pulumi.ComponentResource):
             "endpoint": url,
             "model": spec.rows.model.served_name,
             "connect": connection(spec, url),
+            "clients": client_outputs(spec, gateway.address),
             "kubeconfig": cluster.kubeconfig,
             "namespace": serving.namespace,
             "cluster": cluster.name,

@@ -8,16 +8,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator
 from functools import singledispatch
+from itertools import combinations
 
 from stacks.network_variables import NVLINK_BETWEEN_NODES, RDMA
 from stacks.problems import Problem
 from stacks.rows import (
     ChartRow,
+    ClientRow,
     DynamoRelease,
     EngineRow,
     GkeSupport,
     HardwareRow,
     HelperCharts,
+    KeyPath,
     ModelRow,
     Strict,
     SystemMachineRow,
@@ -237,3 +240,22 @@ def _of_architecture(row: ModelRow, say: Say) -> Iterator[Problem]:
             if model.attention_heads % size or (model.kv_heads % size and size % model.kv_heads):
                 why = f"{model.attention_heads} attention and {model.kv_heads} KV heads do not divide over {size} GPUs"
                 yield say(f"engines.{engine}.tensor_parallel", size, why, "sizes that divide them")
+
+
+@_found.register
+def _of_client(row: ClientRow, say: Say) -> Iterator[Problem]:
+    """What is written inside of what is written elsewhere would take its place, and nobody would see it go."""
+    for (column, one), (other, another) in combinations(row.paths, 2):
+        if _meet(one, another):
+            yield say(other, ".".join(another), f"{column} is written to the same place", "a place of its own")
+    is_call = row.file.format == "python"
+    if is_call != (row.file.call is not None):
+        yield say("file.call", row.file.call, f"the format is {row.file.format}", "null exactly without format python")
+    for column, path in row.paths if is_call else []:
+        if len(path) != 1:
+            yield say(column, ".".join(path), "a call has arguments, and nothing inside of them", "one name")
+
+
+def _meet(one: KeyPath, other: KeyPath) -> bool:
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]

@@ -19,6 +19,7 @@ from stacks.columns import MISSING, is_unfinished, still_missing
 from stacks.problems import Problem, ProblemsFound
 from stacks.rows import (
     Autoscaling,
+    ClientRow,
     DynamoRelease,
     EngineRow,
     HardwareColumns,
@@ -47,6 +48,7 @@ ROW_KINDS: Mapping[str, tuple[type[Strict], str]] = {
     "llmd_releases": (LlmdRelease, "{kind}-{version}"),
     "dynamo_releases": (DynamoRelease, "{kind}-{version}"),
     "transports": (TransportRow, "{name}"),
+    "clients": (ClientRow, "{name}"),
 }
 """Folder -> row model and how a row's file is named after its contents."""
 
@@ -64,6 +66,7 @@ class Catalog:
     llmd_releases: Mapping[str, LlmdRelease]
     dynamo_releases: Mapping[str, DynamoRelease]
     transports: Mapping[str, TransportRow]
+    clients: Mapping[str, ClientRow]
     helper_images: HelperImages
     helper_charts: HelperCharts
     weight_storage: WeightStorage

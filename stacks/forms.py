@@ -33,6 +33,7 @@ __all__ = [
     "Form",
     "GkeMinor",
     "GkeVersion",
+    "HeaderName",
     "HelmValue",
     "HubRepository",
     "HubRevision",
@@ -338,6 +339,14 @@ FlagName = Annotated[
     ),
 ]
 EnvironmentName = Annotated[str, Form(r"[A-Z_][A-Z0-9_]*", "the name of an environment variable, in capitals")]
+HeaderName = Annotated[
+    str,
+    Form(
+        r"[a-z0-9]+(-[a-z0-9]+)*",
+        "an HTTP header in lower case, such as x-session-id",
+        ((r".*_.*", "leave it out: proxies may drop or refuse headers with underscores"),),
+    ),
+]
 ApiVersion = Annotated[
     str,
     Form(

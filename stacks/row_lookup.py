@@ -11,6 +11,7 @@ from stacks.problems import Problem
 from stacks.rows import (
     Autoscaling,
     Checkpoint,
+    ClientRow,
     ContainerUser,
     Drafter,
     DynamoRelease,
@@ -49,6 +50,7 @@ class Rows:
     transport: TransportRow | None
     weight_storage: WeightStorage
     autoscaling: Autoscaling
+    clients: Mapping[str, ClientRow]
     engine_image: EngineImage
     engine_user: ContainerUser
 
@@ -107,6 +109,7 @@ def look_up(preset: Preset, catalog: Catalog, problems: list[Problem]) -> Rows |
         transport,
         catalog.weight_storage,
         catalog.autoscaling,
+        catalog.clients,
         *run,
     )
 

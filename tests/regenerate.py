@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 import sys
 
+from tests.docs.clients_page import CLIENTS, clients_page
 from tests.docs.component_pages import COMPONENTS, components_page
 from tests.docs.hardware_page import HARDWARE, hardware_page
 from tests.docs.pages import LADDER, OWNERSHIP, README, ladder_page, ownership_page, readme
@@ -18,6 +19,7 @@ WRITERS = (
     "tests.stacks.forking.forks",
     "tests.manifests.regenerate",
     "tests.components.goldens",
+    "tests.clients.golden",
     "tests.ladder.golden",
     "tests.cli.golden",
 )
@@ -28,6 +30,7 @@ if __name__ == "__main__":
         sys.stderr.write(f"{module}\n")
         runpy.run_module(module, run_name="__main__")
     COMPONENTS.write_text(components_page())
+    CLIENTS.write_text(clients_page())
     HARDWARE.write_text(hardware_page())
     OWNERSHIP.write_text(ownership_page())
     SECURITY.write_text(security_page())

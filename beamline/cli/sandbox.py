@@ -203,13 +203,15 @@ def _show_up(result: UpResult) -> None:
     )
 
 
-def _output_rows(outputs: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str]]:
-    """One row per value; what is inside a structure is named by its path."""
+def _output_rows(outputs: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """One row per value; what is inside a structure is named by its path, and what is deeper is only counted off."""
     for name, value in outputs.items():
-        if isinstance(value, Mapping):
-            yield from _output_rows(value, f"{above}{name}.")
+        if not isinstance(value, Mapping):
+            yield name, str(value)
+        elif any(isinstance(inner, Mapping) for inner in value.values()):
+            yield name, ", ".join(value)
         else:
-            yield f"{above}{name}", str(value)
+            yield from ((f"{name}.{key}", str(inner)) for key, inner in value.items())
 
 
 def _down_line(result: DownResult) -> str:

@@ -123,8 +123,14 @@ def _arguments(spec: StackSpec) -> list[str]:
             "migration-limit": _MIGRATIONS,
             "dyn-chat-processor": spec.rows.engine.kind,
             **frontend_parsers(spec),
+            **_apis(spec),
         }
     )
+
+
+def _apis(spec: StackSpec) -> dict[str, Any]:
+    """Every API that the release has; some it answers only when it is told to."""
+    return {flag: True for flag in dynamo_release(spec).apis.flags.values() if flag}
 
 
 def frontend_service(spec: StackSpec) -> KubernetesObject:

@@ -1,6 +1,6 @@
 """InferenceObjectives: the names of flow control's bands, which clients say in a header.
 
-``x-llm-d-inference-objective: NAME`` gives a request the band's priority; one that names none has priority 0.
+The header for them is in the release's row. A request that names a band has its priority, one that names none has 0.
 Source: llm-d-router v0.10.0, config/crd/bases/llm-d.ai_inferenceobjectives.yaml
 """
 

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from manifests.chosen import llmd_release
 from manifests.llmd.plugins import Part, Plugin
+from stacks.clients import SESSION_HEADER
 from stacks.resolve import StackSpec
 from stacks.roles import Role
 
-__all__ = ["SESSION_HEADER", "session_affinity", "session_identity"]
+__all__ = ["session_affinity", "session_identity"]
 
-SESSION_HEADER = "x-session-id"
-"""For clients that have no header of their own; the picker knows those of Claude Code, OpenCode and Codex."""
 _IDENTITY = "agent-identity"
 
 
 def session_identity() -> Plugin:
-    """What finds a request's session in its headers; queues of flow control are told apart by it, too."""
+    """What finds a request's session in its headers; queues of flow control are told apart by it, too.
+
+    It knows the headers of some agents by itself (the release's row); the one of all others is named here.
+    """
     return Plugin(_IDENTITY, {"additionalSessionHeaders": [SESSION_HEADER]})
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from stacks.rows.autoscaling import Autoscaling, PodMetricsRow
 from stacks.rows.base import ChartImage, ChartRow, ContainerUser, EngineImage, ImageRow, RefusedKind, Sourced, Strict
+from stacks.rows.clients import Api, ClientRow, Deadline, KeyPath
 from stacks.rows.hardware import (
     AcceleratorPrice,
     Fabric,
@@ -32,12 +33,15 @@ from stacks.rows.weight_storage import GcsFuseRow, HyperdiskMlRow, WeightStorage
 
 __all__ = [
     "AcceleratorPrice",
+    "Api",
     "Architecture",
     "Autoscaling",
     "ChartImage",
     "ChartRow",
     "Checkpoint",
+    "ClientRow",
     "ContainerUser",
+    "Deadline",
     "Drafter",
     "DynamoRelease",
     "EngineImage",
@@ -52,6 +56,7 @@ __all__ = [
     "HelperImages",
     "HyperdiskMlRow",
     "ImageRow",
+    "KeyPath",
     "LlmdRelease",
     "MachineShape",
     "ModelRow",

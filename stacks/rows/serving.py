@@ -8,6 +8,7 @@ from pydantic import Field
 
 from stacks.forms import ApiVersion, ComputeCapability, EnvironmentName, FlagName, GkeVersion, Text, Version
 from stacks.rows.base import ChartRow, ContainerUser, EngineImage, ImageRow, NotNegative, Positive, Sourced, Strict
+from stacks.rows.clients import FrontendApis, PickerApis, RouterHeaders, ServerApis
 from stacks.rows.models import EngineKind
 from stacks.rows.refusals import Refused, RewrittenPair
 
@@ -80,6 +81,7 @@ class EngineRow(Sourced):
     port: Positive
     metrics_path: Text
     gauges: EngineGauges | None = Field(default=None, description="What replicas can be scaled by; null: unknown.")
+    apis: ServerApis | None = Field(description="Null: the kit does not run its server.")
     startup: EngineStartup
     memory: EngineMemory
     offload: EngineOffload
@@ -187,6 +189,8 @@ class LlmdRelease(Sourced):
     plugins: PickerPlugins
     kv_events: KvEventSettings
     routing_sidecar: RoutingSidecar
+    apis: PickerApis
+    headers: RouterHeaders
 
 
 class DynamoPorts(Sourced):
@@ -231,6 +235,8 @@ class DynamoRelease(Sourced):
     ports: DynamoPorts
     sizing: RouterSizing = Field(description="Requests of one frontend.")
     routing_cost: RoutingCost
+    apis: FrontendApis
+    headers: RouterHeaders
 
     @property
     def engines(self) -> dict[EngineKind, list[str]]:

@@ -28,6 +28,7 @@ APPLIED = UpResult(
         "kubeconfig": "[secret]",
         "model": "beam",
         "connect": {"curl": "curl x", "port": 80},
+        "clients": {"one": {"place": "~/.one", "content": "x"}, "two": {"place": "~/.two", "content": "y"}},
     },
     warnings=[WARNING],
     seconds={"tools": 0.2, "control plane": 8.4, "apply": 61.0},
@@ -101,6 +102,7 @@ def test_up_shows_outputs_warnings_and_the_way_on(asked: list[Any]) -> None:
         "model         beam\n"
         "connect.curl  curl x\n"
         "connect.port  80\n"
+        "clients       one, two\n"
         "\n"
         "warnings\n"
         "warning[not-ready] Pod/engine-1\n"

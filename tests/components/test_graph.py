@@ -191,19 +191,21 @@ def test_what_the_plan_notes_is_logged_once() -> None:
 
 def test_every_stack_says_the_same_things_about_itself(graph: Graph) -> None:
     """Whoever uses a stack's outputs need not know which router or machine is behind it."""
-    assert set(graph.outputs) == {"cluster", "connect", "endpoint", "kubeconfig", "model", "namespace"}
+    assert set(graph.outputs) == {"clients", "cluster", "connect", "endpoint", "kubeconfig", "model", "namespace"}
     connect = graph.outputs["connect"]
     assert isinstance(connect, dict)
-    assert set(connect) == {"base_url", "client_timeout_s", "kubeconfig", "pods", "reachable_from", "try_it"}
+    assert set(connect) == {"base_url", "client_timeout_s", "clients", "kubeconfig", "pods", "reachable_from", "try_it"}
 
 
 def test_outputs() -> None:
     """What a stack exports, and what of it a first preview already knows."""
     assert plan("g4-llmd").to_json()["outputs"] == {
+        "clients": {"$unknown": True},
         "cluster": "beamline-dev",
         "connect": {
             "base_url": {"$unknown": True},
             "client_timeout_s": "1830",
+            "clients": "pulumi stack output clients --json",
             "kubeconfig": "pulumi stack output kubeconfig --show-secrets > kubeconfig.json",
             "pods": "kubectl --kubeconfig kubeconfig.json -n beam get pods",
             "reachable_from": "the stack's VPC and networks connected to it",

@@ -12,7 +12,9 @@ from pulumi.runtime.proto import resource_pb2
 
 from beamline.engine import Secret, runner
 from beamline.engine.monitor import InMemoryMonitor
+from stacks.clients import client_settings
 from tests.components.conftest import Run
+from tests.manifests.cases import spec_of
 
 CLUSTER = """
 from components.cluster import Cluster
@@ -124,7 +126,24 @@ def test_endpoint_and_connection(run: Run) -> None:
             "reachable_from": "the internet",
             "try_it": f'curl https://34.1.2.3/v1/chat/completions -H "Authorization: Bearer $({token})" '
             f"-H 'Content-Type: application/json' -d '{question}'",
+            "clients": "pulumi stack output clients --json",
             "kubeconfig": "pulumi stack output kubeconfig --show-secrets > kubeconfig.json",
             "pods": "kubectl --kubeconfig kubeconfig.json -n beam get pods",
         },
     }
+
+
+def test_clients_wait_for_the_address(run: Run) -> None:
+    """Their settings are the pure function's, for the address once it is there and for words where there is none."""
+    text = """
+    from components.connection import client_outputs
+    from tests.manifests.cases import spec_of
+
+    spec = spec_of("g4-llmd")
+    pulumi.export("known", client_outputs(spec, pulumi.Output.from_input("10.0.0.9")))
+    pulumi.export("none", client_outputs(spec, pulumi.Output.from_input("")))
+    """
+    outputs = run(text).outputs
+    spec = spec_of("g4-llmd")
+    for name, address in (("known", "10.0.0.9"), ("none", "ADDRESS")):
+        assert outputs[name] == {one.client: one.to_output() for one in client_settings(spec, address)}

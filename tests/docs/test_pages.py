@@ -16,6 +16,7 @@ from stacks import resolve
 from stacks.settings import pulumi_config, read_stack_file
 from stacks.spec import Bucket
 from tests.checkout import beamline, copy_of_checkout
+from tests.docs.clients_page import CLIENTS, clients_page
 from tests.docs.hardware_page import HARDWARE, hardware_page
 from tests.docs.pages import IN_A_SANDBOX, LADDER, OWNERSHIP, README, commands, ladder_page, ownership_page, readme
 from tests.docs.preflight_page import PREFLIGHT, preflight_page
@@ -45,6 +46,7 @@ RUN_HERE = [
 
 def test_the_computed_parts_of_the_documentation_are_fresh() -> None:
     assert README.read_text() == readme(README.read_text()), "run `make golden`"
+    assert CLIENTS.read_text() == clients_page(), "run `make golden`"
     assert OWNERSHIP.read_text() == ownership_page(), "run `make golden`"
     assert LADDER.read_text() == ladder_page(LADDER.read_text()), "run `make golden`"
     assert PREFLIGHT.read_text() == preflight_page(), "run `make golden`"

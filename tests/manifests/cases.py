@@ -10,7 +10,7 @@ from stacks import StackSpec, resolve
 
 from .dynamo.cases import DYNAMO_CASES, DYNAMO_PRESETS, DYNAMO_STORAGES
 
-__all__ = ["APART", "CASES", "EVERY", "GOLDENS", "resolved", "spec_of"]
+__all__ = ["APART", "CASES", "EVERY", "GOLDENS", "RESERVATION", "resolved", "spec_of"]
 
 _HUB = {
     "kind": "huggingface",

@@ -138,6 +138,11 @@ def test_every_figure_has_a_source() -> None:
         "NicGroup": ["count", "gbps", "purpose", "driver"],
         "ChartImage": ["repository_value", "tag_value"],
         "Owned": ["arguments", "environment"],
+        "ClientRow": ["name", "title", "version"],
+        "Constant": ["path", "value", "why"],
+        "Deadline": ["path", "unit", "covers"],
+        "TokenCommand": ["path", "arguments", "refresh_ms"],
+        "TokenVariable": ["name", "reference"],
         "Refused": ["why", "values", "taken", "taken_with", "only_with", "unless_variable"],
         "RewrittenPair": ["defaults", "values", "becomes"],
     }
@@ -170,6 +175,7 @@ def test_assumptions_say_so() -> None:
         "README",
         "container-engine-accelerators",
         "Drafter model",
+        "run against a server",
     )
     ours = ("Assumed", "Derived", "Unknown", "Sum of", "General knowledge, not read")
     vague = [

@@ -22,6 +22,7 @@ KV = [
     "--dyn-chat-processor=sglang",
     "--reasoning-parser=beam",
     "--tool-call-parser=beam",
+    "--enable-anthropic-api",
 ]
 
 
@@ -84,7 +85,7 @@ def test_planes_are_said_once_for_all() -> None:
 
 
 def test_vllm_parses_what_vllm_wrote() -> None:
-    assert arguments("g4-dynamo", "frontend")[-4:] == [
+    assert arguments("g4-dynamo", "frontend")[-5:-1] == [
         "--dyn-chat-processor=vllm",
         "--reasoning-parser=beam",
         "--tool-call-parser=beam",
