@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from beamline.engine.graph import Graph
-from stacks.problems import Problem
+from stacks.problems import Problem, Severity
 
 __all__ = ["Finding", "Rule"]
 
@@ -34,6 +34,7 @@ class Rule:
     remedy: str
     source: str
     find: Callable[[Graph], Iterator[Finding]]
+    severity: Severity = "error"
 
     def problems(self, graph: Graph) -> list[Problem]:
         """Return one problem per finding."""
@@ -47,6 +48,7 @@ class Rule:
                 remedy=self.remedy,
                 where=finding.urn,
                 source=self.source,
+                severity=self.severity,
             )
             for finding in self.find(graph)
         ]

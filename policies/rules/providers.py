@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
 
 from beamline.engine.graph import Graph
+from beamline.engine.values import Secret
+from policies.objects import entries, section
 from policies.rule import Finding, Rule
 
 __all__ = ["RULES"]
@@ -43,6 +48,33 @@ def _cluster_identifier(graph: Graph) -> Iterator[Finding]:
             )
 
 
+def _contexts(graph: Graph) -> Iterator[Finding]:
+    """A kubeconfig that is known while planning; one that the cluster gives is made for it alone."""
+    for resource in graph.resources:
+        written = resource.inputs.get("kubeconfig")
+        text = written.value if isinstance(written, Secret) else written
+        if resource.type != _PROVIDER or not isinstance(text, str):
+            continue
+        config = _kubeconfig(text)
+        names = [str(entry.get("name")) for entry in entries(config.get("contexts"))]
+        chosen = resource.inputs.get("context") or config.get("current-context")
+        if len(names) > 1 and chosen not in names:
+            yield Finding(
+                path=f"{_PROVIDER}/{resource.name}.context",
+                urn=resource.urn,
+                value=chosen or None,
+                detail=f"the kubeconfig has {len(names)} contexts, and none of them is chosen",
+                allowed=", ".join(names),
+            )
+
+
+def _kubeconfig(text: str) -> Mapping[str, Any]:
+    try:
+        return section(yaml.safe_load(text))
+    except yaml.YAMLError:
+        return {}
+
+
 RULES = (
     Rule(
         id="default-provider",
@@ -58,5 +90,12 @@ RULES = (
         remedy="set cluster_identifier to a literal on the kubernetes.Provider",
         source="pulumi-kubernetes provider, DiffConfig; pulumi/pulumi-kubernetes#4019",
         find=_cluster_identifier,
+    ),
+    Rule(
+        id="kubeconfig-context",
+        why="objects of the stack would land in whichever cluster comes first",
+        remedy="name the context on the kubernetes.Provider, or give it a kubeconfig of one cluster",
+        source="pulumi/pulumi-kubernetes#1643, #2357",
+        find=_contexts,
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,23 @@ def _granting(kind: str, role: str) -> Graph:
     return graph_of(sound_bodies(), resource(kind, "grant", {"role": role, "member": UNKNOWN}, provider=GOOGLE))
 
 
+def _contexts(*names: str, **inputs: Any) -> Graph:
+    """A provider with a kubeconfig of these contexts."""
+    kubeconfig = {"contexts": [{"name": name, "context": {"cluster": name}} for name in names]}
+    return _provider(clusterIdentifier="p/z/c", kubeconfig=Secret(json.dumps(kubeconfig)), **inputs)
+
+
+def _asks_for_pages() -> Graph:
+    """The sound stack, of which the pool has huge pages and the pod takes them."""
+    bodies = sound_bodies()
+    (container,) = bodies["Deployment"]["spec"]["template"]["spec"]["containers"]
+    container["resources"]["limits"]["hugepages-2Mi"] = "512Mi"
+    (pool,) = (each for each in sound().resources if each.type == _POOL)
+    config: Any = pool.inputs["nodeConfig"]
+    pages = {"linuxNodeConfig": {"hugepagesConfig": {"hugepageSize2m": 256}}}
+    return graph_of(bodies, replace(pool, inputs={**pool.inputs, "nodeConfig": {**config, **pages}}))
+
+
 DEFAULT_PROVIDER = "urn:pulumi:t::beamline::pulumi:providers:kubernetes::default_4_34_2"
 
 REGISTRATIONS: dict[str, tuple[Graph, Graph, tuple[str, str]]] = {
@@ -153,6 +171,36 @@ REGISTRATIONS: dict[str, tuple[Graph, Graph, tuple[str, str]]] = {
         _provider(clusterIdentifier="p/z/c", kubeconfig="{}"),
         _provider(clusterIdentifier="p/z/c", kubeconfig=Secret("{}")),
         ("secret-not-marked", "kubernetes/cluster.kubeconfig"),
+    ),
+    "a kubeconfig of two clusters, and none of them chosen": (
+        _contexts("mine", "theirs"),
+        _contexts("mine", "theirs", context="mine"),
+        ("kubeconfig-context", "pulumi:providers:kubernetes/cluster.context"),
+    ),
+    "a context that the kubeconfig has not": (
+        _contexts("mine", "theirs", context="hers"),
+        _contexts("mine"),
+        ("kubeconfig-context", "pulumi:providers:kubernetes/cluster.context"),
+    ),
+    "a CPU quota period in microseconds": (
+        _node({"kubeletConfig": {"insecureKubeletReadonlyPortEnabled": "FALSE", "cpuCfsQuotaPeriod": "100us"}}),
+        _node({"kubeletConfig": {"insecureKubeletReadonlyPortEnabled": "FALSE", "cpuCfsQuotaPeriod": "100ms"}}),
+        ("cpu-quota-period", "NodePool/gpu.nodeConfig.kubeletConfig.cpuCfsQuotaPeriod"),
+    ),
+    "a CPU quota period of a minute": (
+        _node({"kubeletConfig": {"insecureKubeletReadonlyPortEnabled": "FALSE", "cpuCfsQuotaPeriod": "60s"}}),
+        _node({"kubeletConfig": {"insecureKubeletReadonlyPortEnabled": "FALSE", "cpuCfsQuotaPeriod": "1s"}}),
+        ("cpu-quota-period", "NodePool/gpu.nodeConfig.kubeletConfig.cpuCfsQuotaPeriod"),
+    ),
+    "pages of a gigabyte": (
+        _node({"linuxNodeConfig": {"hugepagesConfig": {"hugepageSize1g": 2}}}),
+        _asks_for_pages(),
+        ("huge-pages-size", "NodePool/gpu.nodeConfig.linuxNodeConfig.hugepagesConfig.hugepageSize1g"),
+    ),
+    "huge pages copied from another pool": (
+        _node({"linuxNodeConfig": {"hugepagesConfig": {"hugepageSize2m": 4096}}}),
+        _asks_for_pages(),
+        ("huge-pages-idle", "NodePool/gpu.nodeConfig.linuxNodeConfig.hugepagesConfig.hugepageSize2m"),
     ),
     "a Secret whose values are not marked secret": (
         _secret({"token": "abc"}),
