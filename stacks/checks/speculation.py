@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stacks.checks.candidate import Candidate
+from stacks.checks.candidate import Candidate, about
 from stacks.problems import Problem
 from stacks.spec import Bucket, HuggingFace
 from stacks.wording import some
@@ -42,6 +42,25 @@ def speculation(c: Candidate) -> Iterator[Problem]:
         )
 
 
+@about("serving.engine.kind")
+def drafter_with_files(c: Candidate) -> Iterator[Problem]:
+    """Both are sound alone; together they stopped an engine, and what stopped it is still there."""
+    serving = c.preset.serving
+    if serving.speculation is None or serving.kv_cache.offload.kind != "tiered" or serving.engine.kind != "vllm":
+        return
+    yield Problem(
+        rule="drafter-with-tiers",
+        path="serving.speculation",
+        value=serving.speculation.drafter,
+        why="a drafter above a tier of files stopped an engine in a public report (a prompt with fewer keys than "
+        "chunks), and this version has the same assertion: nobody is known to have run both",
+        allowed="both, once a long run has shown it",
+        remedy="run many sessions before you rely on it, or leave one of them out",
+        source="vllm-project/vllm#55503; vLLM 0.33.0, kv_connector/v1/offloading/scheduler.py",
+        severity="note",
+    )
+
+
 def drafter_place(c: Candidate) -> Iterator[Problem]:
     """Two sets of weights in one folder: each would be copied with, or taken for, the other."""
     speculation, weights = c.preset.serving.speculation, c.preset.model.weights
@@ -70,4 +89,4 @@ def _share_a_folder(one: Bucket | HuggingFace, other: Bucket | HuggingFace) -> b
     return False
 
 
-CHECKS = (speculation, drafter_place)
+CHECKS = (speculation, drafter_with_files, drafter_place)

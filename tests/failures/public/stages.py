@@ -24,6 +24,8 @@ from tests.components.plans import CHECKOUT, PRESETS, plan
 from tests.crds import samples
 from tests.failures.public.invariants import Documents, broken, documents
 from tests.failures.test_failures import CASES, found_in
+from tests.manifests import test_epp_verdicts
+from tests.manifests.cases import CASES as LLMD_CASES
 from tests.policies import test_rules as policies
 from tests.policies.graphs import with_values
 from tests.preflight import test_judgements as preflight
@@ -31,16 +33,21 @@ from tests.preflight import test_judgements as preflight
 __all__ = ["RUN", "STAGES", "stacks"]
 
 _MINOR = "1.35"
+_LLMD = ("two-tiers", "in-turn", "sessions", "bands", "events", "a-picker-stands-by", "apart")
+"""Of the cases of tests/manifests: what llm-d's router can be told, and prefill apart."""
 
 
 @cache
 def stacks() -> dict[str, Documents]:
-    """Return what invariants are held against: every preset, and the transport that no preset has by itself."""
+    """Return what invariants are held against: every preset, and what no preset has by itself."""
     rdma = {"serving": {"transport": {"name": "nvlink+rdma"}}}
     graphs = {preset: plan(preset) for preset in PRESETS}
     graphs["a4x-max-dynamo with nvlink+rdma"] = plan(
         "a4x-max-dynamo", overrides=rdma, accept_unverified=["transport:nvlink+rdma"]
     )
+    for name in _LLMD:
+        preset, overrides, accept = LLMD_CASES[name]
+        graphs[f"{preset}, {name}"] = plan(preset, overrides=overrides, accept_unverified=accept)
     return {name: documents(graph) for name, graph in graphs.items()}
 
 
@@ -166,6 +173,21 @@ def _simulation(folder: Path) -> Simulation:
     )
 
 
+def _verdict(judges: list[str]) -> Iterator[str]:
+    """What a vendor's own program said to everything that is rendered, and to the same with a mistake in it."""
+    for judge in judges:
+        yield from _VERDICTS[judge]()
+
+
+def _of_the_picker() -> Iterator[str]:
+    for name, rendered in test_epp_verdicts.CONFIGS.items():
+        verdict = test_epp_verdicts.BY_KEY.get(rendered.key, {"result": "not judged", "refused": {}})
+        if verdict["result"] != "loaded" or "not refused" in verdict["refused"].values():
+            yield f"{name}: {verdict['result']}"
+
+
+_VERDICTS: Mapping[str, Callable[[], Iterator[str]]] = {"endpoint picker": _of_the_picker}
+
 RUN: Mapping[str, Callable[[Any], Iterator[str]]] = {
     "plan": _plan,
     "always": _always,
@@ -176,6 +198,7 @@ RUN: Mapping[str, Callable[[Any], Iterator[str]]] = {
     "preflight": _preflight,
     "emulator": _emulator,
     "server": _server,
+    "verdict": _verdict,
     "verify": lambda _words: iter(()),
     "passes": _passes,
 }

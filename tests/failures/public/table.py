@@ -29,6 +29,7 @@ _TITLES = {
     "schema": "check, schemas",
     "kind": "check, schemas",
     "server": "API server",
+    "verdict": "vendor's program",
     "passes": "right, and let through",
 }
 
