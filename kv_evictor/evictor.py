@@ -67,6 +67,7 @@ class Evictor:
         self._scanned_used = self._disk_used_then = 0
         self._scanned_at = -float("inf")
         self._scan_s = 0.0
+        self._freed_enough = True
         self._left = 0  # bytes of what had to go that a pass did not keep in mind
 
     # What there is
@@ -95,7 +96,7 @@ class Evictor:
     def due(self, scan_every_s: float) -> bool:
         """Whether it is time for a pass: the disk says that there may be too much, or the last one was long ago."""
         since_s = time.monotonic() - self._scanned_at
-        if since_s < _LEAST_REST * self._scan_s:
+        if not self._freed_enough and since_s < _LEAST_REST * self._scan_s:
             return False
         return since_s >= max(scan_every_s, _REST * self._scan_s) or self._limits.excess(*self._by_disk()) > 0
 
@@ -197,6 +198,7 @@ class Evictor:
             if removed % _PACE_EVERY == 0 and not limits.urgent(*self._by_disk()):
                 self._wait(max(removed / limits.deletions_per_s - (time.monotonic() - began), 0.0))
             self.heartbeat = time.monotonic()
+        self._freed_enough = freed >= wanted
         self._left = wanted - freed if removed and scan.oldest.dropped and wanted > freed else 0
         return freed, removed
 

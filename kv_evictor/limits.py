@@ -20,7 +20,7 @@ class Limits:
     temp_age_s: float = 300.0
     empty_folder_age_s: float = 3600.0
     deletions_per_s: int = 500
-    candidates: int = 100_000
+    candidates: int = 250_000
 
     def __post_init__(self) -> None:
         if self.capacity_bytes <= 0 or not 0 < self.low_percent < self.high_percent <= 100:  # noqa: PLR2004 - per cent

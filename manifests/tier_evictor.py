@@ -44,7 +44,7 @@ _STALL_S = 120
 _PROBE_PERIOD_S = 10
 _START_PERIOD_S = 2
 _RESOURCES = {
-    "requests": {"cpu": "100m", "memory": "96Mi"},
+    "requests": {"cpu": "100m", "memory": "160Mi"},
     "limits": {"memory": "512Mi"},
 }
 """What is above the process is the kernel's memory of the names it walked over, which gives way (docs/kv-tiers.md). No

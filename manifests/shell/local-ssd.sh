@@ -133,7 +133,8 @@ fi
 
 if ! mounted; then
   mkdir -p "$MOUNT"
-  mount -o noatime,discard "$array" "$MOUNT"
+  # Reads are recorded (relatime): the evictor of KV tiers goes by them. With lazytime that stays in memory for long.
+  mount -o lazytime,discard "$array" "$MOUNT"
 fi
 mkdir -p "$MOUNT/kv-tier"
 chmod 0777 "$MOUNT/kv-tier" # the folder of a pod gets this mode, and engines are not root

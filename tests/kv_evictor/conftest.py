@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,15 +33,18 @@ def tmpfs(tmp_path: Path) -> Iterator[Disk]:
 
 
 @pytest.fixture
-def evictor_of() -> Iterator[Making]:
+def evictor_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[Making]:
     """Makes evictors of a disk; they never wait, and young blocks may go unless a test says otherwise."""
     roots: list[int] = []
 
-    def make(disk: Disk, **limits: float) -> Evictor:
+    def make(disk: Disk, **limits: Any) -> Evictor:
         roots.append(open_root(str(disk.root), mounted=disk.kind != "folder"))
-        options = {name: limits.pop(name) for name in ("reads", "now", "log") if name in limits}
+        options = {name: limits.pop(name) for name in ("reads", "now", "wait") if name in limits}
         values = {"capacity_bytes": CAPACITY, "min_age_s": 0, "temp_age_s": 3600, **limits}
-        return Evictor(roots[-1], Limits(**values), wait=lambda _: None, **options)
+        evictor = Evictor(roots[-1], Limits(**values), **{"wait": lambda _: None, **options})
+        if disk.kind == "folder":  # what the whole machine's disk says is about others, too
+            monkeypatch.setattr(evictor, "_disk", disk.filled)
+        return evictor
 
     yield make
     for root in roots:

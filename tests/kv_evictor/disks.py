@@ -27,6 +27,11 @@ class Disk:
         """Whether a folder is as full as a disk of its size; a mount says so itself."""
         return self.kind == "folder" and allocated(self.root) + more > self.size_bytes
 
+    def filled(self) -> tuple[int, int]:
+        """Used and free bytes of a folder as if it were a disk of its size."""
+        used = allocated(self.root)
+        return used, self.size_bytes - used
+
 
 def allocated(root: Path) -> int:
     """Allocated bytes below ``root``, as ``du`` counts them; files may come and go meanwhile."""

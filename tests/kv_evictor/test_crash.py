@@ -13,7 +13,7 @@ from kv_evictor.evictor import Evictor
 
 from .conftest import CAPACITY, Making
 from .disks import Disk, allocated
-from .test_pass import MANY, dated, present, stored
+from .filling import MANY, dated, present, stored
 from .tier import BLOCK_BYTES, Tier
 
 READ = range(0, 60, 3)

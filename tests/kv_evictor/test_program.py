@@ -23,8 +23,8 @@ from kv_evictor.server import Server
 
 from .conftest import CAPACITY, Making
 from .disks import Disk, allocated
+from .filling import MANY, present, stored
 from .running import PROGRAM, running
-from .test_pass import MANY, present, stored
 
 NOBODY = 65534
 

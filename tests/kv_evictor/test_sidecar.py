@@ -46,7 +46,7 @@ def test_the_container_runs_beside_the_engine_with_its_folder_and_nothing_else_o
         "ports": [{"name": "kv-evictor", "containerPort": 9402, "protocol": "TCP"}],
         "startupProbe": {**ASKED, "periodSeconds": 2, "failureThreshold": 30},
         "livenessProbe": {**ASKED, "periodSeconds": 10, "failureThreshold": 3},
-        "resources": {"requests": {"cpu": "100m", "memory": "96Mi"}, "limits": {"memory": "512Mi"}},
+        "resources": {"requests": {"cpu": "100m", "memory": "160Mi"}, "limits": {"memory": "512Mi"}},
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},
