@@ -29,6 +29,7 @@ __all__ = [
     "Evicted",
     "evictor_container",
     "evictor_objects",
+    "evictor_program",
     "evictor_volume",
     "evictors",
     "needs_evictor",
@@ -125,10 +126,10 @@ def evictors(spec: StackSpec, role: Role) -> list[dict[str, Any]]:
 
 def evictor_objects(spec: StackSpec) -> tuple[KubernetesObject, ...]:
     """Return its program, where some pod runs it."""
-    return (_program(spec),) if any(needs_evictor(spec, role) for role in spec.roles) else ()
+    return (evictor_program(spec),) if any(needs_evictor(spec, role) for role in spec.roles) else ()
 
 
-def _program(spec: StackSpec) -> KubernetesObject:
+def evictor_program(spec: StackSpec) -> KubernetesObject:
     """The program as a ConfigMap; another program is another ConfigMap, so that pods notice."""
     return KubernetesObject(
         area="serving",

@@ -71,7 +71,7 @@ class FlowControl(Strict):
         description="Within a band. arrival: first come, first served. turn_priority: deeper sessions first, waiting "
         "lifts newcomers (llm-d). shortest_uncached: the least left to compute first, which later turns are (Dynamo)."
     )
-    turns_per_waited_s: Annotated[float, Field(gt=0, le=100)] | None = Field(
+    turns_per_waited_s: Annotated[float, Field(ge=0.001, le=100)] | None = Field(
         default=None, description="turn_priority only: turns of depth that a second of waiting makes up for."
     )
     bands: Annotated[dict[DnsLabel, Band], Field(min_length=1, max_length=8)]

@@ -134,7 +134,7 @@ class VllmEngine(EngineSettings):
         description="Sliding windows are kept for prefix hits every so many tokens only, vLLM: "
         "prefix-cache-retention-interval. Null: the engine's choice.",
     )
-    kv_free_share: Annotated[float, Field(gt=0, lt=0.5)] | None = Field(
+    kv_free_share: Annotated[float, Field(ge=0.001, le=0.5)] | None = Field(
         default=None,
         description="Share of the KV blocks that has to stay free when a request starts, so that others grow; vLLM: "
         "watermark. Null: none, and vLLM stops and recomputes requests when blocks run out.",

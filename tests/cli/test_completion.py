@@ -15,11 +15,12 @@ from beamline.cli.completion import (
     complete_stack_or_preset,
     stack_names,
 )
+from tests.shipped import SHIPPED
 
 
 def test_names_are_offered_by_their_beginning() -> None:
-    assert complete_stack_or_preset("g4") == ["g4", "g4-dynamo", "g4-llmd", "g4-llmd-multi", "g4-llmd-nvfp4"]
-    assert complete_stack_or_preset("a4x-max-l") == ["a4x-max-llmd"]
+    assert complete_stack_or_preset("g4") == ["g4", *(name for name in SHIPPED if name.startswith("g4"))]
+    assert complete_stack_or_preset("g4-llmd-d") == ["g4-llmd-d", "g4-llmd-d1", "g4-llmd-d2"]
     assert complete_hardware("g4-standard-4") == ["g4-standard-48"]
     assert complete_preset("sm") == ["small-l4"]
     assert complete_stack_or_preset("nothing") == []
@@ -37,6 +38,6 @@ def test_sandboxes_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_shell_really_asks_us() -> None:
-    asked = {"_BEAMLINE_COMPLETE": "complete_bash", "COMP_WORDS": "beamline plan g4-llmd-", "COMP_CWORD": "2"}
+    asked = {"_BEAMLINE_COMPLETE": "complete_bash", "COMP_WORDS": "beamline plan g4-llmd-d", "COMP_CWORD": "2"}
     ran = CliRunner().invoke(app, [], prog_name="beamline", env=asked)
-    assert ran.stdout.split() == ["g4-llmd-multi", "g4-llmd-nvfp4"]
+    assert ran.stdout.split() == ["g4-llmd-d", "g4-llmd-d1", "g4-llmd-d2"]

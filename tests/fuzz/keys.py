@@ -155,6 +155,13 @@ def _lowest(schema: Schema) -> int:
     return int(schema.get("minimum", schema.get("exclusiveMinimum", -1) + 1))
 
 
+_SHARES = (0.01, 0.5, 0.9, 0.95, 0.99)
+
+
+def _within(number: float, schema: Schema) -> bool:
+    return schema.get("minimum", number) <= number <= schema.get("maximum", number)
+
+
 def _number(schema: Schema) -> st.SearchStrategy[Any]:
     low = _lowest(schema)
     high = schema.get("maximum", low + _FEW)
@@ -177,7 +184,7 @@ def _text(schema: Schema) -> st.SearchStrategy[str]:
 
 _VALUES: Mapping[str, Any] = {
     "integer": _number,
-    "number": lambda _: st.sampled_from([0.01, 0.5, 0.9, 0.95, 0.99]),
+    "number": lambda schema: st.sampled_from([share for share in _SHARES if _within(share, schema)]),
     "string": _text,
     "boolean": lambda _: st.booleans(),
     "null": lambda _: st.none(),

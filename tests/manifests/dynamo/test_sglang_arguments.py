@@ -118,6 +118,7 @@ def test_experts_travel_by_the_one_exchange_the_model_has() -> None:
             "--ep-size=4",
             "--moe-a2a-backend=flashinfer_megamoe",
             "--moe-runner-backend=flashinfer_megamoe",
+            "--quantization=modelopt_fp4",
             "--max-queued-requests=16",
             "--enable-priority-scheduling",
         },
