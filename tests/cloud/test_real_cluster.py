@@ -68,7 +68,7 @@ def test_gke_objects_are_there(api: ApiServer) -> None:
     expected = {
         (row.kind, row.name)
         for row in ownership()
-        if row.owner == "GKE" and row.when not in ("secret_manager", "gcs_fuse")
+        if row.owner == "GKE" and row.when not in ("secret_manager", "gcs_fuse", "performance_hpa")
     }
     found = {
         (kind, item["metadata"]["name"])
