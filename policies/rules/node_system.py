@@ -88,6 +88,19 @@ def _asks_for_pages(containers: Iterator[tuple[str, Mapping[str, Any]]]) -> bool
     return any(str(name).startswith("hugepages-2Mi") for found in amounts for name in found)
 
 
+def _two_counts(graph: Graph) -> Iterator[Finding]:
+    for resource in graph.resources:
+        autoscaling = section(plain(resource.inputs.get("autoscaling")))
+        if resource.type == _TYPES[0] and autoscaling and resource.inputs.get("nodeCount") is not None:
+            yield Finding(
+                path=f"NodePool/{resource.name}.nodeCount",
+                urn=resource.urn,
+                value=plain(resource.inputs["nodeCount"]),
+                detail="the pool has an autoscaler, which changes the number of nodes",
+                allowed="no nodeCount beside autoscaling",
+            )
+
+
 _NODE_SYSTEM = "GKE docs, customizing node system configuration"
 
 RULES = (
@@ -111,5 +124,12 @@ RULES = (
         remedy="take the setting out; only pools whose agent asks for huge pages have them",
         source=_NODE_SYSTEM,
         find=_unused_pages,
+    ),
+    Rule(
+        id="node-count-and-autoscaler",
+        why="each update takes back what the autoscaler has done, and drains nodes that serve",
+        remedy="leave nodeCount out, or autoscaling",
+        source="GKE docs, cluster autoscaler; Terraform provider for Google, google_container_node_pool: node_count",
+        find=_two_counts,
     ),
 )

@@ -197,6 +197,11 @@ REGISTRATIONS: dict[str, tuple[Graph, Graph, tuple[str, str]]] = {
         _asks_for_pages(),
         ("huge-pages-size", "NodePool/gpu.nodeConfig.linuxNodeConfig.hugepagesConfig.hugepageSize1g"),
     ),
+    "a number of nodes beside an autoscaler": (
+        _pool({"autoscaling": {"totalMinNodeCount": 0, "totalMaxNodeCount": 4}}),
+        _pool({"autoscaling": {"totalMinNodeCount": 0, "totalMaxNodeCount": 4}, "nodeCount": None}),
+        ("node-count-and-autoscaler", "NodePool/gpu.nodeCount"),
+    ),
     "huge pages copied from another pool": (
         _node({"linuxNodeConfig": {"hugepagesConfig": {"hugepageSize2m": 4096}}}),
         _asks_for_pages(),
