@@ -158,7 +158,9 @@ class AcceleratorPool(Strict):
         description="ephemeral: pods' own storage is on it. raw_block: the kit makes one file system of it for weights "
         "and KV tiers alone, and pods' own storage is on the boot disk.",
     )
-    boot_disk_gb: Annotated[int, Field(ge=100, le=BOOT_DISK_LIMIT_GB)]
+    boot_disk_gb: Annotated[int, Field(ge=20, le=BOOT_DISK_LIMIT_GB)] = Field(
+        description="With local SSD as ephemeral storage, images and pods' own files are there and not on this disk."
+    )
     provisioning: Annotated[OnDemand | Spot | FlexStart | Reservation, Field(discriminator="kind")]
     image_disk: DiskImage | None = Field(
         default=None, description="Disk image with container images, attached to each node; null: images are pulled."
