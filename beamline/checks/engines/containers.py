@@ -1,4 +1,4 @@
-"""Containers of a captured graph that run an engine, or Dynamo's part of one: what is started, with what around it.
+"""Containers of a captured graph, and which of them run an engine, or Dynamo's part of one.
 
 A program is told by its command, as the container's own: ``vllm serve``, ``python3 -m dynamo.sglang``. What a shell
 runs is text, which nothing here reads.
@@ -12,9 +12,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from beamline.engine.graph import Graph
-from policies.objects import PodTemplate, entries, pod_templates
+from policies.objects import PodTemplate, entries, pod_templates, section
 
-__all__ = ["PROGRAMS", "EngineContainer", "engine_containers"]
+__all__ = ["PROGRAMS", "EngineContainer", "engine_containers", "started_containers"]
 
 PROGRAMS: Mapping[tuple[str, ...], str] = {
     ("vllm", "serve"): "vllm",
@@ -40,6 +40,7 @@ class EngineContainer:
     words: tuple[tuple[str, str], ...]
     variables: Mapping[str, Any]
     """Name -> what stands there: text, or where it comes from."""
+    limits: Mapping[str, Any]
 
     @property
     def urn(self) -> str:
@@ -49,12 +50,19 @@ class EngineContainer:
 
 def engine_containers(graph: Graph) -> Iterator[EngineContainer]:
     """Yield every container of every workload that runs one of ``PROGRAMS``."""
+    return (container for container in started_containers(graph) if container.program)
+
+
+def started_containers(graph: Graph) -> Iterator[EngineContainer]:
+    """Yield every container of which it is written what it runs, no shell; ``program`` is empty where that is another.
+
+    A program that starts a shell (``nsenter ... sh -c``) counts as one.
+    """
     for template in pod_templates(graph):
         for path, body in template.containers():
             words = [*_words(body, path, "command"), *_words(body, path, "args")]
-            start = _start(words)
-            if start is not None:
-                program, after = start
+            program, after = _start(words)
+            if program or (body.get("command") and not any(PurePosixPath(word).name in _SHELLS for _, word in words)):
                 yield EngineContainer(
                     program,
                     template,
@@ -62,6 +70,7 @@ def engine_containers(graph: Graph) -> Iterator[EngineContainer]:
                     str(body.get("image", "")),
                     tuple(words[after:]),
                     _variables(template, body),
+                    section(section(body.get("resources")).get("limits")),
                 )
 
 
@@ -70,17 +79,17 @@ def _words(body: Mapping[str, Any], path: str, key: str) -> list[tuple[str, str]
     return [(f"{path}.{key}[{i}]", str(word)) for i, word in enumerate(words if isinstance(words, list) else [])]
 
 
-def _start(words: list[tuple[str, str]]) -> tuple[str, int] | None:
-    """Return the program and how many words start it; None for a shell and for other programs."""
+def _start(words: list[tuple[str, str]]) -> tuple[str, int]:
+    """Return the program and how many words start it; of a shell and of other programs, nothing and none."""
     texts = [word for _, word in words]
     if not texts or PurePosixPath(texts[0]).name in _SHELLS:
-        return None
+        return "", 0
     texts[0] = PurePosixPath(texts[0]).name
     for at in (0, 1):
         for start, program in PROGRAMS.items():
             if tuple(texts[at : at + len(start)]) == start:
                 return program, at + len(start)
-    return None
+    return "", 0
 
 
 def _variables(template: PodTemplate, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from policies.objects import RegisteredObject, entries, registered_objects
 from stacks.problems import Problem
 from stacks.typing_problems import nearest
 
-__all__ = ["reference_problems", "service_link_problems", "variable_problems"]
+__all__ = ["reference_problems", "service_link_problems", "shell_form_problems", "variable_problems"]
 
 _SHELL_FORM = re.compile(r"(?<!\$)\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_]\w*)\)")
@@ -51,17 +51,22 @@ def _unknown(name: str, prefix: str, known: frozenset[str], container: EngineCon
     )
 
 
-def reference_problems(container: EngineContainer) -> Iterator[Problem]:
-    """Yield a problem for each place where a variable's name would reach the engine as it is written."""
-    kind = container.template.owner.kind
-    known = {*container.variables, *_SET_BY_CONTROLLER.get(kind, ())}
+def shell_form_problems(container: EngineContainer) -> Iterator[Problem]:
+    """Yield a problem for each variable in a shell's form, which reaches the program as it is written."""
     for path, text in (*container.words, *_texts(container)):
         for found in _SHELL_FORM.finditer(text):
             name = found[1] or found[2]
-            why = f"no shell runs here, so the engine gets the text {found[0]}, not the variable's value"
+            why = f"no shell runs here, so the program gets the text {found[0]}, not the variable's value"
             yield _reference(
                 "shell-variable", path, text, why, f"write $({name}), which Kubernetes replaces", container
             )
+
+
+def reference_problems(container: EngineContainer) -> Iterator[Problem]:
+    """Yield a problem for each variable that is named, and that the container has not."""
+    kind = container.template.owner.kind
+    known = {*container.variables, *_SET_BY_CONTROLLER.get(kind, ())}
+    for path, text in (*container.words, *_texts(container)):
         for found in _REFERENCE.finditer(text):
             if found[1] not in known and kind not in _OPEN:
                 why = f"the container has no variable {found[1]}, so the engine gets the text {found[0]}"
