@@ -87,11 +87,14 @@ def _selected(wanted: Mapping[str, Any], stack: Documents) -> Documents:
 
 
 def _matches(wanted: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
-    return all(
-        any(expected in (value, _ANY) for value in _values(document, _steps(path)))
-        for path, values in wanted.get("when", {}).items()
-        for expected in (values if isinstance(values, list) else [values])
-    )
+    return all(_is_there(_values(document, _steps(path)), value) for path, value in wanted.get("when", {}).items())
+
+
+def _is_there(values: Sequence[Any], wanted: Any) -> bool:
+    """A list is there as it is, or each of its items is."""
+    if wanted == _ANY:
+        return bool(values)
+    return wanted in values or (isinstance(wanted, list) and all(item in values for item in wanted))
 
 
 def _steps(path: str) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from beamline import crds
+from beamline.checks.engines import engine_problems
 from beamline.checks.kubernetes_schemas import schema_problems
 from beamline.preflight import Standing
 from beamline.sandbox.cloud.errors import CloudError
@@ -18,6 +19,7 @@ from beamline.sandbox.cloud.operations import Operations
 from beamline.sandbox.cloud.simulation import Cluster, Simulation
 from policies import rule_problems
 from policies.objects import RegisteredObject
+from tests.checks import test_engines as engines
 from tests.cloud import test_refusals as cloud
 from tests.cloud.fake_api import FakeApi
 from tests.components.plans import CHECKOUT, PRESETS, plan
@@ -29,6 +31,7 @@ from tests.manifests.cases import CASES as LLMD_CASES
 from tests.policies import test_rules as policies
 from tests.policies.graphs import with_values
 from tests.preflight import test_judgements as preflight
+from tests.shipped import TOPS
 
 __all__ = ["RUN", "STAGES", "stacks"]
 
@@ -39,9 +42,9 @@ _LLMD = ("two-tiers", "in-turn", "sessions", "bands", "events", "a-picker-stands
 
 @cache
 def stacks() -> dict[str, Documents]:
-    """Return what invariants are held against: every preset, and what no preset has by itself."""
+    """Return what invariants are held against: presets, the tops of the ladders, and what neither has by itself."""
     rdma = {"serving": {"transport": {"name": "nvlink+rdma"}}}
-    graphs = {preset: plan(preset) for preset in PRESETS}
+    graphs = {preset: plan(preset) for preset in (*PRESETS, *TOPS)}
     graphs["a4x-max-dynamo with nvlink+rdma"] = plan(
         "a4x-max-dynamo", overrides=rdma, accept_unverified=["transport:nvlink+rdma"]
     )
@@ -102,6 +105,17 @@ def _rule(names: list[str]) -> Iterator[str]:
             graph, _, (rule, _) = policies.REGISTRATIONS[name]
             wanted = {rule}
         if not wanted <= {problem.rule for problem in rule_problems(graph)}:
+            yield name
+
+
+def _engine(names: list[str]) -> Iterator[str]:
+    """What engines take, by the cases of tests/checks/engine_cases.yaml."""
+    cases = {case["name"]: case for case in engines.CASES}
+    for name in names:
+        wanted = {rule for rule, _ in cases[name]["found"]}
+        if not wanted or not wanted <= {
+            problem.rule for problem in engine_problems(engines.graph_of_case(cases[name]))
+        }:
             yield name
 
 
@@ -193,6 +207,7 @@ RUN: Mapping[str, Callable[[Any], Iterator[str]]] = {
     "always": _always,
     "code": _code,
     "rule": _rule,
+    "engine": _engine,
     "schema": _schema,
     "kind": _kind,
     "preflight": _preflight,

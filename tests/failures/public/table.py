@@ -26,6 +26,7 @@ _TITLES = {
     "always": "impossible by construction",
     "code": "impossible by construction",
     "rule": "check",
+    "engine": "check, engines' flags",
     "schema": "check, schemas",
     "kind": "check, schemas",
     "server": "API server",
