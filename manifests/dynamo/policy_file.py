@@ -1,7 +1,7 @@
 """The router's policy file: what a worker costs, and the queues that requests wait in.
 
 Flags for these are deprecated and go in Dynamo 1.7; the file is read by 1.6 and 1.7 alike. It is parsed strictly, so
-only keys that both know are written, and whatever their defaults differ in (1.7 orders queues by deadline) is said.
+only keys that both know are written, and whatever their defaults differ in (the order of queues) is said.
 
 - Costs are the release's own, written out: a lower one wins, and every cached block takes its weight off. SGLang tells
   of blocks in GPU and host memory and never of those on disk; their weight then does nothing.
@@ -34,7 +34,6 @@ POLICY_FILE = "policy.yaml"
 POLICY_PATH = "/etc/dynamo-router"
 _BUCKET = "any"
 _COST = "cost"
-_QUEUE_POLICIES = {"arrival": "fcfs", "shortest_uncached": "wspt"}
 
 
 def policy_file(spec: StackSpec) -> str | None:
@@ -61,7 +60,7 @@ def _class(spec: StackSpec, flow: FlowControl, name: str) -> dict[str, Any]:
         "name": name,
         "policy_family": name,
         "cache_bucket": _BUCKET,
-        "queue_policy": _QUEUE_POLICIES[flow.order],
+        "queue_policy": dynamo_release(spec).flow.words[flow.order],
         "quantum": quantum_tokens(flow.bands, name, block_tokens=serving.kv_cache.block_size_tokens),
         "prefill_busy_threshold": _step_tokens(spec),
         **({} if limit is None else {"request_queue_limit_per_worker": limit}),

@@ -30,8 +30,6 @@ from stacks.spec import Band, FlowControl
 __all__ = ["Queueing", "queueing"]
 
 _DETECTOR = "concurrency-detector"
-_TURN_PRIORITY = "program-aware-fairness"
-_STRICT = "global-strict-fairness-policy"
 _BY_ARRIVAL = "fcfs-ordering-policy"
 
 
@@ -65,11 +63,12 @@ def queueing(spec: StackSpec) -> Queueing:
 
 def _fairness(spec: StackSpec, control: FlowControl) -> Plugin:
     """What chooses among the queues of a band: the head that waits longest, or the session that is deepest."""
+    plugin = llmd_release(spec).flow.words[control.order]
     if control.order != "turn_priority":
-        return Plugin(_STRICT)
+        return Plugin(plugin)
     affinity = spec.preset.serving.routing.session_affinity
     return Plugin(
-        _TURN_PRIORITY,
+        plugin,
         {
             "strategy": "turn-priority",
             "turnPriorityTimeWeight": control.turns_per_waited_s,

@@ -1,4 +1,4 @@
-"""Routing that Dynamo has no way for, or has in another way than a preset's words promise."""
+"""What Dynamo has no way for, or has in another way than a preset's words promise."""
 
 from __future__ import annotations
 
@@ -15,28 +15,10 @@ __all__ = ["CHECKS"]
 
 _QUEUES = "Dynamo docs, router configuration: policy-class queues"
 _API_VERSION = "nvidia.com/v1beta1"
-_ORDERS = ("arrival", "shortest_uncached")
 
 
 def _flow(c: Candidate) -> FlowControl | None:
     return c.preset.serving.routing.flow_control
-
-
-@about("serving.router.kind")
-def queue_order(c: Candidate) -> Iterator[Problem]:
-    """Dynamo's queues know arrivals and what is left to compute, and nothing of a session's turns."""
-    flow = _flow(c)
-    if flow and isinstance(c.rows.release, DynamoRelease) and flow.order not in _ORDERS:
-        yield Problem(
-            rule="queue-order",
-            path="serving.routing.flow_control.order",
-            value=flow.order,
-            why="Dynamo's router orders requests by arrival or by what is left to compute, which later turns have "
-            "least of; how deep a session is, it does not know",
-            allowed=", ".join(_ORDERS),
-            remedy="choose an allowed order, or serving.router.kind llm-d",
-            source="Dynamo 1.6.1, router policy file: queue_policy fcfs and wspt",
-        )
 
 
 @about("serving.router.kind", "serving.routing.policy.kind")
@@ -55,26 +37,6 @@ def queues_of_the_cache_router(c: Candidate) -> Iterator[Problem]:
 
 def _by_cache(c: Candidate) -> bool:
     return isinstance(c.preset.serving.routing.policy, PrefixAndLoad)
-
-
-@about("serving.router.kind")
-def band_of_zero(c: Candidate) -> Iterator[Problem]:
-    """Requests that name no band need one to be in."""
-    flow = _flow(c)
-    if not isinstance(c.rows.release, DynamoRelease) or flow is None:
-        return
-    zero = [name for name, band in flow.bands.items() if band.priority == 0]
-    if len(zero) != 1:
-        yield Problem(
-            rule="default-band",
-            path="serving.routing.flow_control.bands",
-            value=", ".join(zero) or None,
-            why=f"requests that name no band are in the one of priority 0, and there "
-            f"{'is none' if not zero else 'are several'}",
-            allowed="exactly one band of priority 0",
-            remedy="give one band priority 0, and the others more or less",
-            source="Dynamo 1.6.1, router policy file: default_policy_family names one family",
-        )
 
 
 @about("serving.router.kind")
@@ -234,9 +196,7 @@ def attention_ranks(c: Candidate) -> Iterator[Problem]:
 
 
 CHECKS = (
-    queue_order,
     queues_of_the_cache_router,
-    band_of_zero,
     bounds_of_queues,
     affinity_of_several_frontends,
     strictness,

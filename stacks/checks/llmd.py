@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate, Check, about
@@ -11,7 +10,6 @@ from stacks.picker_state import kept_by_one_picker
 from stacks.problems import Problem
 from stacks.rows import LlmdRelease
 from stacks.spec import FlowControl, LlmdRouter, PrefillDecode, PrefixAndLoad
-from stacks.wording import some
 
 __all__ = ["CHECKS"]
 
@@ -25,32 +23,6 @@ _ONE_ACTIVE = "llm-d-router v0.10.0, chart routerlib: one active replica; llm-d/
 def _control(c: Candidate) -> tuple[LlmdRelease, FlowControl] | None:
     control = c.preset.serving.routing.flow_control
     return (c.rows.release, control) if control and isinstance(c.rows.release, LlmdRelease) else None
-
-
-@about("serving.router.kind")
-def order(c: Candidate) -> Iterator[Problem]:
-    """Each release knows some orders; another one stops the picker at start."""
-    if (found := _control(c)) is None:
-        return
-    release, control = found
-    known = ["arrival", *(["turn_priority"] if "turn-priority" in release.plugins.fairness_strategies else [])]
-    if control.order not in known:
-        yield Problem(
-            rule="flow-control-order",
-            path="serving.routing.flow_control.order",
-            value=control.order,
-            why="llm-d's picker does not know what of a prompt is left to compute when it orders queues"
-            if control.order == "shortest_uncached"
-            else f"the picker of llm-d {release.version} does not know this strategy and refuses its configuration",
-            allowed=", ".join(known),
-            remedy="choose an allowed order"
-            + (
-                ""
-                if control.order == "shortest_uncached"
-                else ", or a release that knows it, in serving.router.release"
-            ),
-            source=release.plugins.source,
-        )
 
 
 @about("serving.router.kind")
@@ -88,37 +60,6 @@ def turn_weight(c: Candidate) -> Iterator[Problem]:
                 remedy="raise it, or longest_wait_s",
                 source="llm-d guides, turn-priority fairness: weight x time to live is the depth that can be overtaken",
                 severity="warning",
-            )
-
-
-@about("serving.router.kind")
-def bands(c: Candidate) -> Iterator[Problem]:
-    """Requests that name no band have priority 0; a priority is one band."""
-    if (found := _control(c)) is None:
-        return
-    _, control = found
-    path = "serving.routing.flow_control.bands"
-    priorities = Counter(band.priority for band in control.bands.values())
-    if 0 not in priorities:
-        yield Problem(
-            rule="band-of-zero",
-            path=path,
-            value=sorted(priorities),
-            why="requests that name no band have priority 0, and nothing says how long they may wait",
-            allowed="bands of which one has priority 0",
-            remedy="add one: {priority: 0, longest_wait_s: ...}",
-            source="llm-d-router v0.10.0, InferenceObjective: priority unset is 0",
-        )
-    for priority, number in priorities.items():
-        if number > 1:
-            yield Problem(
-                rule="band-twice",
-                path=path,
-                value=priority,
-                why=f"{some(number, 'band')} have priority {priority}, and a priority is one queue with one order",
-                allowed="another priority for each",
-                remedy="change or remove one of them",
-                source="llm-d-router v0.10.0, flowControl.priorityBands",
             )
 
 
@@ -261,4 +202,4 @@ def disaggregation(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS: tuple[Check, ...] = (order, turn_weight, bands, waits, pickers, events, disaggregation)
+CHECKS: tuple[Check, ...] = (turn_weight, waits, pickers, events, disaggregation)

@@ -23,6 +23,7 @@ from stacks.rows.refusals import Refused
 from stacks.rows.serving import (
     DynamoRelease,
     EngineRow,
+    FlowOrder,
     HelperCharts,
     HelperImages,
     LlmdRelease,
@@ -48,6 +49,7 @@ __all__ = [
     "EngineKind",
     "EngineRow",
     "Fabric",
+    "FlowOrder",
     "GcsFuseRow",
     "GkeSupport",
     "HardwareColumns",

@@ -15,12 +15,16 @@ from stacks.rows.refusals import Refused, RewrittenPair
 __all__ = [
     "DynamoRelease",
     "EngineRow",
+    "FlowOrder",
     "HelperCharts",
     "HelperImages",
     "LlmdRelease",
     "ReleaseRow",
     "TransportRow",
 ]
+
+FlowOrder = Literal["arrival", "turn_priority", "shortest_uncached"]
+"""In which a band's requests start."""
 
 
 class EngineStartup(Sourced):
@@ -142,11 +146,18 @@ class ScorerWeights(Sourced):
     )
 
 
+class FlowOrders(Sourced):
+    """In which orders this release can keep the requests that wait."""
+
+    words: dict[FlowOrder, Text] = Field(
+        description="The release's own word for each: a plugin of llm-d's picker, a queue policy of Dynamo's router."
+    )
+
+
 class PickerPlugins(Sourced):
     """What this release of the endpoint picker knows; its configuration is refused as a whole for a word too many."""
 
     experimental: list[Text] = Field(description="Types that start only with --allow-experimental-plugins.")
-    fairness_strategies: list[Literal["las", "turn-priority"]] = Field(description="Of program-aware-fairness.")
     wait_per_band: bool = Field(description="Whether a band of flow control can have a longest wait of its own.")
 
 
@@ -187,6 +198,7 @@ class LlmdRelease(Sourced):
     prefix_matching: PrefixMatching
     scorer_weights: ScorerWeights
     plugins: PickerPlugins
+    flow: FlowOrders
     kv_events: KvEventSettings
     routing_sidecar: RoutingSidecar
     apis: PickerApis
@@ -235,6 +247,7 @@ class DynamoRelease(Sourced):
     ports: DynamoPorts
     sizing: RouterSizing = Field(description="Requests of one frontend.")
     routing_cost: RoutingCost
+    flow: FlowOrders
     apis: FrontendApis
     headers: RouterHeaders
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from stacks.forms import DnsLabel
-from stacks.rows import Strict
+from stacks.rows import FlowOrder, Strict
 
 __all__ = ["Band", "FlowControl", "PrefixAndLoad", "RoundRobin", "Routing", "Scorers", "SessionAffinity"]
 
@@ -67,7 +67,7 @@ class Band(Strict):
 class FlowControl(Strict):
     """Requests wait at the router until a replica has a free place, and not in an engine's queue."""
 
-    order: Literal["arrival", "turn_priority", "shortest_uncached"] = Field(
+    order: FlowOrder = Field(
         description="Within a band. arrival: first come, first served. turn_priority: deeper sessions first, waiting "
         "lifts newcomers (llm-d). shortest_uncached: the least left to compute first, which later turns are (Dynamo)."
     )

@@ -12,16 +12,20 @@ import pytest
 import yaml
 
 from beamline import sandbox
+from tests.shipped import accepted as features_to_accept
 
 pytestmark = pytest.mark.sandbox
 
 LOCAL_SSD: dict[str, Any] = {"kind": "local_ssd"}
 DISK = {"kind": "hyperdisk_ml", "disk": "beam-weights", "throughput_mib_per_s": 4800}
+HIGHEST_RUNGS = ("g4-llmd-d1", "g4-llmd-d2", "g4-dynamo-d2")
+"""What the others of a ladder build up to: all that routing, tiers, drafter and prefill/decode render at once."""
 CASES = [
     pytest.param("small-l4", [], LOCAL_SSD),
     pytest.param("g4-llmd-nvfp4", ["precision:nvfp4", "weights:gcs_fuse"], {"kind": "gcs_fuse"}),
     pytest.param("g4-llmd-multi", ["weights:hyperdisk_ml"], DISK),
     pytest.param("g4-dynamo", [], LOCAL_SSD),
+    *(pytest.param(rung, features_to_accept(rung), LOCAL_SSD) for rung in HIGHEST_RUNGS),
 ]
 
 
