@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from stacks.checks.candidate import Candidate, about
+from stacks.flag_readings import Reading, Spellings, known_spellings, reading, readings
 from stacks.parallelism import data_parallel
 from stacks.problems import Problem
 from stacks.rows import Refused
@@ -24,11 +25,17 @@ _HOLDS: Mapping[Circumstance, Callable[[Candidate], bool]] = {
 }
 
 
-def _arguments(c: Candidate) -> Iterator[tuple[str, str, object]]:
-    """Path, name and value of every extra argument that is passed; false passes nothing."""
+def _arguments(c: Candidate) -> Iterator[tuple[str, set[Reading], object]]:
+    """Path, what the engine may take the name for, and value of every extra argument; false passes nothing."""
+    known = _known(c)
     for name, value in c.preset.serving.engine.extra_arguments.items():
         if value is not False:
-            yield f"{_PATH}.{name}", name, value
+            yield f"{_PATH}.{name}", readings(name, known), value
+
+
+def _known(c: Candidate) -> Spellings:
+    """What the engine takes; not read where nothing is handed on."""
+    return known_spellings(c.rows) if c.preset.serving.engine.extra_arguments else {}
 
 
 def refused(c: Candidate, refusal: Refused, value: object) -> bool:
@@ -49,10 +56,11 @@ def _taken(c: Candidate, refusal: Refused) -> list[str | int | float | bool]:
 @about("serving.engine.kind", "model.name", "model.checkpoint")
 def refused_arguments(c: Candidate) -> Iterator[Problem]:
     """What no stack of this kit can be told, and what an engine takes and then refuses to load a model with."""
-    support, engine = c.rows.model.engines[c.preset.serving.engine.kind], c.rows.engine
-    for path, name, value in _arguments(c):
+    support, engine, known = c.rows.model.engines[c.preset.serving.engine.kind], c.rows.engine, _known(c)
+    for path, names, value in _arguments(c):
         for refusals, source in ((support.refuses, support.source), (engine.refused_arguments, engine.source)):
-            refusal = refusals.get(name)
+            found = (refusal for name, refusal in refusals.items() if reading(name, known) in names)
+            refusal = next(found, None)
             if refusal is None or not refused(c, refusal, value):
                 continue
             taken = _taken(c, refusal)
@@ -90,8 +98,10 @@ def rewritten_arguments(c: Candidate) -> Iterator[Problem]:
 def without_prefixes(c: Candidate) -> Iterator[Problem]:
     """Tiers hold prefixes, and a router that looks for them has to find some."""
     offload, policy = c.preset.serving.kv_cache.offload, c.preset.serving.routing.policy
-    for path, name, value in _arguments(c):
-        if name not in c.rows.engine.no_prefix_cache_arguments:
+    known = _known(c)
+    off = {reading(name, known) for name in c.rows.engine.no_prefix_cache_arguments}
+    for path, names, value in _arguments(c):
+        if not names & off:
             continue
         if offload.kind != "none":
             yield Problem(
@@ -113,8 +123,8 @@ def without_prefixes(c: Candidate) -> Iterator[Problem]:
                 why="the router sends prompts where it takes their prefix to be cached, and no engine keeps any",
                 allowed="this argument with serving.routing.policy round_robin",
                 remedy="leave it out, or set serving.routing.policy to {kind: round_robin}",
-                source="stacks/spec/routing.py",
-                severity="warning",
+                source="stacks/spec/routing.py; vLLM 0.33.0, VllmConfig: no more than a line in the log",
+                severity="error" if policy.cache_view == "events" else "warning",
             )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate, about
 from stacks.checks.engine_arguments import refused
+from stacks.flag_readings import known_spellings, reading, readings
 from stacks.problems import Problem
 
 __all__ = ["CHECKS"]
@@ -16,9 +17,14 @@ _ARGUMENTS, _ENVIRONMENT = "serving.engine.extra_arguments", "serving.engine.ext
 @about("serving.engine.kind", "serving.engine.version")
 def repeated_arguments(c: Candidate) -> Iterator[Problem]:
     """Of two flags of one name an engine takes the last; what the kit derived from the first would be wrong."""
-    owners = {_stem(flag): (flag, owner) for flag, owner in _owned(c).items()}
-    for given, value in c.preset.serving.engine.extra_arguments.items():
-        flag, owner = owners.get(_stem(given), ("", ""))
+    arguments = c.preset.serving.engine.extra_arguments
+    known = known_spellings(c.rows) if arguments else {}
+    owners = {
+        _stem(name): (flag, owner) for flag, owner in _owned(c).items() for name in (flag, reading(flag, known)[0])
+    }
+    for given, value in arguments.items():
+        names = [given, *sorted(name for name, _ in readings(given, known))]
+        flag, owner = next(filter(None, (owners.get(_stem(name)) or _family(c, name) for name in names)), ("", ""))
         if flag:
             yield Problem(
                 rule="extra-argument-owned",
@@ -43,8 +49,14 @@ def _owned(c: Candidate) -> dict[str, str]:
     }
 
 
+def _family(c: Candidate, flag: str) -> tuple[str, str] | None:
+    """A flag of a group that has one owner."""
+    families = c.rows.engine.owned.argument_prefixes
+    return next(((flag, owner) for prefix, owner in families.items() if _stem(flag).startswith(prefix)), None)
+
+
 def _stem(flag: str) -> str:
-    """A switch has several names: enable-x, disable-x, no-enable-x."""
+    """A switch that its owner sets is set by whichever word: enable-x, disable-x, no-enable-x."""
     for start in ("no-", "enable-", "disable-"):
         flag = flag.removeprefix(start)
     return flag
@@ -57,6 +69,7 @@ def extra_environment(c: Candidate) -> Iterator[Problem]:
     theirs = (
         set(transport.environment) | set(transport.environment_by_engine.get(engine.kind, {})) if transport else set()
     )
+    families = tuple(engine.owned.environment_prefixes)
     for name, value in c.preset.serving.engine.extra_environment.items():
         why = ""
         refusal = engine.refused_environment.get(name)
@@ -64,7 +77,7 @@ def extra_environment(c: Candidate) -> Iterator[Problem]:
             why = refusal.why
         elif name in theirs and transport:
             why = f"the transport {transport.name} sets it, together with what belongs to it"
-        elif name in engine.owned.environment:
+        elif name in engine.owned.environment or name.startswith(families):
             why = "the kit sets it, and other parts of the stack depend on its value"
         if why:
             yield Problem(

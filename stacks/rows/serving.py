@@ -70,7 +70,13 @@ class Owned(Strict):
     """What the kit writes itself, so that nobody writes it a second time: which key it follows from."""
 
     arguments: dict[FlagName, Text] = Field(description="By flag, aliases too: a key of the preset, or words.")
+    argument_prefixes: dict[Text, Text] = Field(
+        default_factory=dict, description="The same for all flags that begin like this, and have no name of their own."
+    )
     environment: list[EnvironmentName]
+    environment_prefixes: list[Text] = Field(
+        default_factory=list, description="How further variables begin that nobody else sets."
+    )
 
 
 class EngineRow(Sourced):

@@ -137,7 +137,7 @@ def test_every_figure_has_a_source() -> None:
         "SystemMachineRow": ["machine_type"],
         "NicGroup": ["count", "gbps", "purpose", "driver"],
         "ChartImage": ["repository_value", "tag_value"],
-        "Owned": ["arguments", "environment"],
+        "Owned": ["arguments", "argument_prefixes", "environment", "environment_prefixes"],
         "ClientRow": ["name", "title", "version"],
         "Constant": ["path", "value", "why"],
         "Deadline": ["path", "unit", "covers"],
