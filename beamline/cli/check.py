@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.progress import Progress
 
+from beamline.check_formats import Verdict, to_annotations, to_junit, to_sarif
 from beamline.cli.completion import stack_names
 from beamline.cli.endings import end_with
-from beamline.cli.output import counting, said, show, show_json
+from beamline.cli.output import counting, said, show, show_as_it_is, show_json
 from beamline.cli.parameters import JsonOption, StacksArgument
 from beamline.cli.planning import plan_stack
-from beamline.cli.selection import select
+from beamline.cli.selection import Selection, select, stack_name
 from beamline.cli.stack_text import counted
 from stacks import Problem, ProblemsFound, ordered, to_text
+from stacks.settings import STACKS_DIR, stack_file
 
 __all__ = ["check"]
 
 
-@dataclass(frozen=True)
-class _Verdict:
-    """What was found in one stack."""
+class Format(StrEnum):
+    """How the result is written."""
 
-    stack: str
-    preset: str | None
-    problems: list[Problem]
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    JUNIT = "junit"
+    GITHUB = "github"
 
 
-def check(stacks: StacksArgument = None, as_json: JsonOption = False) -> None:
+FormatOption = Annotated[
+    Format,
+    typer.Option(
+        "--format",
+        help="For people (text), programs (json), code scanning (sarif), test reports (junit) or as annotations of a "
+        "pull request (github).",
+    ),
+]
+
+
+def check(stacks: StacksArgument = None, written: FormatOption = Format.TEXT, as_json: JsonOption = False) -> None:
     """Check stacks as far as no cloud is needed.
 
     Types, resource graph, input types of Pulumi's SDKs, schemas of Kubernetes and custom resources, graph rules.
@@ -35,27 +52,21 @@ def check(stacks: StacksArgument = None, as_json: JsonOption = False) -> None:
     names = stacks or stack_names()
     with counting("checking", len(names)) as progress:
         verdicts = [_checked(name, progress) for name in names]
-    if as_json:
-        show_json({"stacks": [_to_json(verdict) for verdict in verdicts]})
-    else:
-        for verdict in verdicts:
-            show(said(f"{verdict.stack}: {counted(verdict.problems)}"))
-            if verdict.problems:
-                show(said(to_text(verdict.problems)))
+    _WRITERS[Format.JSON if as_json else written](verdicts)
     end_with(problem for verdict in verdicts for problem in verdict.problems)
 
 
-def _checked(asked: str, progress: Progress) -> _Verdict:
+def _checked(asked: str, progress: Progress) -> Verdict:
     verdict = _verdict(asked)
     progress.advance(progress.task_ids[0])
     return verdict
 
 
-def _verdict(asked: str) -> _Verdict:
+def _verdict(asked: str) -> Verdict:
     try:
         selection = select(asked)
     except ProblemsFound as found:
-        return _Verdict(asked, None, list(found.problems))
+        return Verdict(stack_name(asked), None, stack_file(stack_name(asked)), tuple(found.problems))
     planned = plan_stack(selection)
     problems = list(planned.problems)
     if planned.spec is not None and planned.graph is not None:
@@ -63,12 +74,33 @@ def _verdict(asked: str) -> _Verdict:
         from beamline.checks import graph_problems  # noqa: PLC0415
 
         problems += graph_problems(planned.graph, planned.spec.preset.cluster.version)
-    return _Verdict(selection.name, selection.preset, ordered(problems))
+    return Verdict(selection.name, selection.preset, _edited(selection), tuple(ordered(problems)))
 
 
-def _to_json(verdict: _Verdict) -> dict[str, object]:
-    return {
-        "stack": verdict.stack,
-        "preset": verdict.preset,
-        "problems": [problem.to_json() for problem in verdict.problems],
-    }
+def _edited(selection: Selection) -> Path:
+    """The file that its user edits: a preset's own, where no stack file names it."""
+    return selection.file or STACKS_DIR / "presets" / f"{selection.preset}.yaml"
+
+
+def _show_text(verdicts: Sequence[Verdict]) -> None:
+    for verdict in verdicts:
+        show(said(f"{verdict.title}: {counted(verdict.problems)}"))
+        if verdict.problems:
+            show(said(to_text(verdict.problems)))
+
+
+def _show_json(verdicts: Sequence[Verdict]) -> None:
+    show_json({"stacks": [_to_json(verdict.stack, verdict.preset, verdict.problems) for verdict in verdicts]})
+
+
+def _to_json(stack: str, preset: str | None, problems: Sequence[Problem]) -> dict[str, object]:
+    return {"stack": stack, "preset": preset, "problems": [problem.to_json() for problem in problems]}
+
+
+_WRITERS: dict[Format, Callable[[Sequence[Verdict]], None]] = {
+    Format.TEXT: _show_text,
+    Format.JSON: _show_json,
+    Format.SARIF: lambda verdicts: show_as_it_is(to_sarif(verdicts)),
+    Format.JUNIT: lambda verdicts: show_as_it_is(to_junit(verdicts)),
+    Format.GITHUB: lambda verdicts: show_as_it_is(to_annotations(verdicts)),
+}

@@ -23,7 +23,19 @@ from rich.text import Text
 
 from stacks.problems import EnvironmentProblem
 
-__all__ = ["ReaderGoneError", "counting", "heading", "pairs", "said", "show", "show_json", "table", "tell", "working"]
+__all__ = [
+    "ReaderGoneError",
+    "counting",
+    "heading",
+    "pairs",
+    "said",
+    "show",
+    "show_as_it_is",
+    "show_json",
+    "table",
+    "tell",
+    "working",
+]
 
 _UNBOUNDED = 100_000
 """Columns of a console that must never wrap."""
@@ -54,6 +66,12 @@ def show_json(data: Any) -> None:
     with _writing() as stdout:
         is_utf8 = stdout.encoding.lower() in ("utf-8", "utf8")
         stdout.write(json.dumps(data, indent=2, ensure_ascii=not is_utf8, default=str) + "\n")
+
+
+def show_as_it_is(text: str) -> None:
+    """Write a result for another program; what its encoding has no character for is written as an escape."""
+    with _writing() as stdout:
+        stdout.write(text.encode(stdout.encoding, "backslashreplace").decode(stdout.encoding))
 
 
 @contextmanager

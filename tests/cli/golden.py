@@ -27,6 +27,9 @@ COMMANDS: dict[str, list[str]] = {
     "size-g4": ["size", "g4"],
     "size-a4x-max": ["size", "a4x-max"],
     "check": ["check"],
+    "check-mistakes-sarif": ["check", MISTAKES, "--format", "sarif"],
+    "check-mistakes-junit": ["check", MISTAKES, "--format", "junit"],
+    "check-mistakes-github": ["check", MISTAKES, "--format", "github"],
     "check-several-json": ["check", "g4", "g4-lmd", "--json"],
 }
 """Name of a golden file -> the command whose whole output it holds."""
