@@ -28,6 +28,7 @@ ARROWS: dict[str, set[str]] = {
     "beamline.takedown": {"stacks", "guard", "beamline.recovery"},
     "beamline.comparison": {"stacks", "beamline.engine.graph", "beamline.engine.values"},
     "beamline.checks": {"stacks", "components", "policies", "beamline.engine", "beamline.crds"},
+    "beamline.check_formats": {"stacks", "beamline"},
     "beamline.recovery": {"stacks"},
     "beamline.sandbox": {"stacks", "beamline.toolchain", "beamline.crds", "beamline.recovery"},
     "beamline.cli": {"stacks", "manifests", "policies", "guard", "beamline"},

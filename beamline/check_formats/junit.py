@@ -30,7 +30,8 @@ def to_junit(verdicts: Iterable[Verdict]) -> str:
         if rest := [problem for problem in verdict.problems if problem.severity != "error"]:
             ET.SubElement(suite, "system-out").text = _allowed(to_text(rest))
     ET.indent(root)
-    return ET.tostring(root, encoding="us-ascii", xml_declaration=True).decode() + "\n"
+    written: bytes = ET.tostring(root, encoding="us-ascii", xml_declaration=True)
+    return f"{written.decode()}\n"
 
 
 def _failed(suite: ET.Element, verdict: Verdict, problem: Problem) -> None:
