@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 DYNAMO := .venv-dynamo
 PATHS := beamline bench components guard kv_evictor manifests policies stacks tests __main__.py
 
-.PHONY: help setup engines test-engines engine-flags tools plan up down status lint types test live fuzz failures faults blue-green matrix bench golden lock-requirements clean
+.PHONY: help setup engines test-engines engine-flags kv-figures tools plan up down status lint types test live fuzz failures faults blue-green matrix bench golden lock-requirements clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -84,6 +84,9 @@ test-engines: engines ## every preset's engine containers judged by vLLM's, SGLa
 
 engine-flags: engines ## read off the engines what their command lines and environments take: stacks/catalog/engine_flags
 	@$(BIN)/python -m tests.engines.write_flags
+
+kv-figures: engines ## let the engines divide every preset's GPU memory into KV cache: tests/engines/kv_figures.json, docs/kv-blocks.md
+	@$(BIN)/python -m tests.engines.write_kv_figures
 
 fuzz: $(VENV)/.installed-dev ## 10,000 stack files, presets and catalog rows, other ones each time; FUZZ_INPUTS=n for more
 	@FUZZ_INPUTS=$(FUZZ_INPUTS) $(BIN)/pytest tests/fuzz -q -n 2 --dist load

@@ -33,6 +33,7 @@ from stacks.derived import (
     SYSTEM_RESERVE_GIB,
     Derived,
 )
+from stacks.kv_rooms import kv_rooms
 from stacks.memory import (
     GB,
     GIB,
@@ -42,7 +43,6 @@ from stacks.memory import (
     allocatable_ephemeral_gib,
     allocatable_memory_gib,
     kv_bytes_per_token,
-    kv_pool_bytes_per_token,
     kv_window_bytes_per_sequence,
 )
 from stacks.parallelism import data_parallel, gpus_per_replica
@@ -50,7 +50,7 @@ from stacks.pools import STARTUP_SAFETY, Pool, accelerator_pools
 from stacks.roles import roles
 from stacks.row_lookup import Rows
 from stacks.rows import DynamoRelease, LlmdRelease
-from stacks.spec import LocalSsd, PrefillDecode, Preset, SglangEngine
+from stacks.spec import LocalSsd, PrefillDecode, Preset
 from stacks.versions import numbers
 from stacks.weight_storage import load_gb_per_s, sidecar
 
@@ -78,16 +78,6 @@ def _pod(rows: Rows, gpus: int, *, dram: int, ssd: int, raw_block: bool) -> _Pod
         + math.ceil(offload.pod_memory_per_host_tier_byte * dram / GIB),
         ephemeral=CACHE_GIB_PER_REPLICA + (0 if raw_block else math.ceil(ssd / GIB)),
     )
-
-
-def _kv_tokens(preset: Preset, rows: Rows, room: int) -> int:
-    """Tokens of KV cache that fit in ``room`` bytes of one replica's GPU memory."""
-    model, engine, dtype = rows.model.architecture, preset.serving.engine, preset.serving.kv_cache.dtype
-    if isinstance(engine, SglangEngine):
-        ratio = engine.swa_full_tokens_ratio
-        return max(0, room) // kv_pool_bytes_per_token(model, dtype, window_ratio=ratio, drafter=rows.drafter)
-    windows = engine.max_sequences * kv_window_bytes_per_sequence(model, dtype)
-    return max(0, room - windows) // kv_bytes_per_token(model, dtype)
 
 
 def _rdma_devices(preset: Preset, rows: Rows, gpus_per_pod: int) -> int:
@@ -143,6 +133,7 @@ def derive(preset: Preset, rows: Rows) -> Derived:
     per_token = kv_bytes_per_token(rows.model.architecture, serving.kv_cache.dtype)
     usable = hardware.gpu.memory_mib_per_gpu * MIB * serving.engine.gpu_memory_utilization
     room = int((usable - weights / ranks - engine.memory.overhead_gb_per_gpu * GB) * ranks)
+    kv = kv_rooms(preset, rows, room)
     tiers = serving.kv_cache.offload
     dram, ssd = tiers.host_dram_gib * GIB, tiers.local_ssd_gib * GIB
     raw = serves[0].plan.local_ssd_mode == "raw_block"
@@ -184,7 +175,9 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         kv_bytes_per_token=per_token,
         kv_window_bytes_per_sequence=kv_window_bytes_per_sequence(rows.model.architecture, serving.kv_cache.dtype),
         kv_room_bytes_per_replica=room,
-        kv_tokens_per_replica=_kv_tokens(preset, rows, room),
+        kv_tokens_per_replica=kv.tokens,
+        decode_kv_tokens_per_replica=kv.decode_tokens,
+        kv_longest_request_tokens=kv.longest_request_tokens,
         host_tier_bytes_per_replica=dram,
         host_tier_tokens_per_replica=dram // per_token,
         host_tier_bytes_per_rank=dram // ranks,

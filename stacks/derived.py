@@ -110,8 +110,20 @@ class Derived:
     )
     kv_tokens_per_replica: int = _value(
         "tokens",
-        "vLLM: (kv_room_bytes_per_replica - max_sequences x kv_window_bytes_per_sequence) / kv_bytes_per_token; "
-        "SGLang: kv_room_bytes_per_replica / (full + swa_full_tokens_ratio x sliding + drafter bytes of a token)",
+        "as the engine counts (docs/kv-blocks.md). vLLM: blocks / blocks of a request x context_tokens; a block is "
+        "block_size_tokens in as many layers as the rarest kind has, a request takes context_tokens / "
+        "block_size_tokens for each group of full layers, and (window - 1 + 2 x batched_tokens) / block_size_tokens "
+        "+ 1 for each of sliding ones. SGLang: kv_room_bytes_per_replica / bytes of a token in full layers, a "
+        "drafter's, and swa_full_tokens_ratio of the sliding ones, in whole pages",
+    )
+    decode_kv_tokens_per_replica: int | None = _value(
+        "tokens",
+        "vLLM: the same. SGLang: (kv_room_bytes_per_replica - max_sequences x (window + 128 x drafted tokens + next "
+        "step + page) x bytes of a token in sliding layers) / bytes of a token in full layers and a drafter's; null: "
+        "no decode workers",
+    )
+    kv_longest_request_tokens: int = _value(
+        "tokens", "of a single request in the smaller of both, in one data parallel rank: ranks share no cache"
     )
     host_tier_bytes_per_replica: int = _value("bytes", "kv_cache.offload, GiB of host DRAM x 2^30")
     host_tier_tokens_per_replica: int = _value("tokens", "host_tier_bytes_per_replica / kv_bytes_per_token")

@@ -1,12 +1,13 @@
 """Memory arithmetic: what fits where. Every formula once, with its unit in the name.
 
 KV cache of a model with full and sliding attention layers (facts read in SGLang 0.5.23 and vLLM 0.33.0): full layers
-grow with the context, sliding layers hold at most one window per sequence.
+grow with the context, sliding layers hold at most one window per sequence. What an engine makes of a GPU's memory is in
+``stacks.kv_blocks``.
 """
 
 from __future__ import annotations
 
-from stacks.rows import Architecture, Drafter, MachineShape
+from stacks.rows import Architecture, MachineShape
 
 __all__ = [
     "GB",
@@ -17,8 +18,8 @@ __all__ = [
     "allocatable_ephemeral_gib",
     "allocatable_memory_gib",
     "kv_bytes_per_token",
-    "kv_pool_bytes_per_token",
     "kv_window_bytes_per_sequence",
+    "layer_bytes_per_token",
 ]
 
 GB = 10**9
@@ -38,18 +39,9 @@ def kv_window_bytes_per_sequence(model: Architecture, kv_dtype: str) -> int:
     return per_token * model.sliding_window_tokens
 
 
-def kv_pool_bytes_per_token(model: Architecture, kv_dtype: str, *, window_ratio: float, drafter: Drafter | None) -> int:
-    """Bytes a pooled token takes in an engine that pools full and sliding layers apart.
-
-    Such an engine (SGLang 0.5.23) keeps ``window_ratio`` tokens of sliding-window cache per token of full cache, and a
-    drafter's cache for every token, in bf16 unless told otherwise.
-    """
-    sliding = model.sliding_attention_layers * 2 * model.kv_heads * model.head_dim * _KV_ELEMENT_BYTES[kv_dtype]
-    return (
-        kv_bytes_per_token(model, kv_dtype)
-        + int(window_ratio * sliding)
-        + (drafter.kv_bytes_per_token if drafter else 0)
-    )
+def layer_bytes_per_token(model: Architecture, kv_dtype: str, *, ranks: int) -> int:
+    """Bytes a token takes in one layer on one of ``ranks`` GPUs; of fewer heads than GPUs each has a copy."""
+    return 2 * max(1, model.kv_heads // ranks) * model.head_dim * _KV_ELEMENT_BYTES[kv_dtype]
 
 
 def _banded(amount: float, bands: tuple[tuple[float, float], ...]) -> float:

@@ -8,6 +8,7 @@ import sys
 from tests.docs.clients_page import CLIENTS, clients_page
 from tests.docs.component_pages import COMPONENTS, components_page
 from tests.docs.hardware_page import HARDWARE, hardware_page
+from tests.docs.kv_blocks_page import KV_BLOCKS, kv_blocks_page
 from tests.docs.pages import LADDER, OWNERSHIP, README, ladder_page, ownership_page, readme
 from tests.docs.preflight_page import PREFLIGHT, preflight_page
 from tests.docs.security_page import SECURITY, security_page
@@ -32,6 +33,7 @@ if __name__ == "__main__":
     COMPONENTS.write_text(components_page())
     CLIENTS.write_text(clients_page())
     HARDWARE.write_text(hardware_page())
+    KV_BLOCKS.write_text(kv_blocks_page())
     OWNERSHIP.write_text(ownership_page())
     SECURITY.write_text(security_page())
     MATRIX.write_text(matrix_page())

@@ -103,17 +103,17 @@ def context_fits(c: Candidate) -> Iterator[Problem]:
             remedy="lower it",
             source=c.rows.model.architecture.source,
         )
-    apart = data_parallel(serving) if serving.engine.kind == "vllm" else 1
-    tokens = c.derived.kv_tokens_per_replica // apart
+    apart = data_parallel(serving)
+    tokens = c.derived.kv_longest_request_tokens
     if c.derived.kv_room_bytes_per_replica > 0 and tokens < serving.context_tokens:
         yield Problem(
             rule="context-does-not-fit",
             path="serving.context_tokens",
             value=serving.context_tokens,
-            why=f"the GPU memory of {'a replica' if apart == 1 else 'a data parallel rank'} holds {tokens} tokens of "
-            f"KV cache ({c.derived.kv_bytes_per_token} bytes each); one request of full length would not fit",
+            why=f"one request of {tokens} tokens, its windows included, fills the KV cache of "
+            f"{'a replica' if apart == 1 else 'a data parallel rank'}; one request of full length would not fit",
             allowed=f"up to {tokens}",
-            remedy="lower context_tokens or max_sequences, or raise tensor_parallel",
+            remedy="lower context_tokens, or raise tensor_parallel",
             source=f"{_engine(c)} checks the context length against its KV blocks at start",
         )
 

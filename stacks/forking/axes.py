@@ -115,7 +115,7 @@ def _max_sequences(seen: Seen) -> Iterator[Overlay]:
 
 def _context(seen: Seen) -> Iterator[Overlay]:
     """What the cache holds, down to half of what the preset serves."""
-    tokens = seen.derived.kv_tokens_per_replica // _CONTEXT_STEP_TOKENS * _CONTEXT_STEP_TOKENS
+    tokens = seen.derived.kv_longest_request_tokens // _CONTEXT_STEP_TOKENS * _CONTEXT_STEP_TOKENS
     if 2 * tokens >= seen.preset.serving.context_tokens:
         yield {"serving": {"context_tokens": tokens}}
 

@@ -50,7 +50,8 @@ class Drafter(Sourced):
     weights_bytes: Positive
     max_speculative_tokens: Positive
     attention_heads: Positive = Field(description="A tensor parallel size must divide them.")
-    kv_bytes_per_token: Positive = Field(description="In bf16, all layers: what an engine that pools it keeps.")
+    layers: Positive = Field(description="Attention layers; each has KV heads like the target's.")
+    sliding_window_tokens: Positive | None = Field(description="How far they look back; null: over the whole context.")
 
 
 class ExpertParallelNeeds(Sourced):

@@ -101,6 +101,10 @@ class EngineRow(Sourced):
     fp8_kv_cache_refused_on: list[ComputeCapability] = Field(
         description="Where its attention kernels do not read an FP8 KV cache."
     )
+    unbounded_drafter_kv_bf16_on: list[ComputeCapability] = Field(
+        default_factory=list,
+        description="Where a drafter without a sliding window keeps its KV cache in bf16, whatever the target's is.",
+    )
     nvfp4_expert_parallel_failed_on: list[ComputeCapability] = Field(
         description="Where NVFP4 experts under expert parallelism are reported to crash."
     )

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stacks.derived import Derived
+from stacks.kv_blocks import layer_groups, request_blocks
 from stacks.memory import GB
 from stacks.parallelism import data_parallel
 from stacks.roles import Role, roles
 from stacks.row_lookup import Rows
 from stacks.sizing.figures import Basis, Figure, Section, gb, gib
 from stacks.sizing.session import Session
-from stacks.spec import Preset, SglangEngine
+from stacks.spec import Preset, SglangEngine, VllmEngine
+from stacks.wording import some
 
 __all__ = ["Tier", "TierName", "tier_bandwidths", "tiers"]
 
@@ -56,34 +58,46 @@ def tiers(preset: Preset, rows: Rows, derived: Derived, session: Session) -> tup
 
 def _hbm(role: Role, preset: Preset, rows: Rows, derived: Derived, session: Session) -> Tier:
     """Data parallel ranks share no cache, so a context lies in one of them whole."""
-    serving = preset.serving
-    apart = data_parallel(serving) if serving.engine.kind == "vllm" else 1
-    of_rank = derived.kv_tokens_per_replica // apart
-    room = gb(derived.kv_room_bytes_per_replica)
-    if isinstance(serving.engine, SglangEngine):
-        each = derived.kv_room_bytes_per_replica / max(1, derived.kv_tokens_per_replica)
-        drafter = ", and a drafter's" if rows.drafter else ""
-        formula = (
-            f"{room} / {each:,.0f} B, a token and {serving.engine.swa_full_tokens_ratio:g} of its sliding "
-            f"layers{drafter} (swa_full_tokens_ratio)"
-        )
-    else:
-        windows = serving.engine.max_sequences * derived.kv_window_bytes_per_sequence
-        formula = (
-            f"({room} - {serving.engine.max_sequences} sequences' windows of {gb(windows)}) / "
-            f"{derived.kv_bytes_per_token:,} B"
-        )
+    serving, apart = preset.serving, data_parallel(preset.serving)
+    decode = derived.decode_kv_tokens_per_replica
+    tokens = decode if role.name == "decode" and decode is not None else derived.kv_tokens_per_replica
+    formula = _as_the_engine_counts(role, preset, rows, derived)
     return Tier(
         "hbm",
         role.name,
         role.replicas,
         derived.kv_room_bytes_per_replica,
-        derived.kv_tokens_per_replica,
-        apart * (of_rank // serving.context_tokens),
-        apart * (of_rank // session.tokens),
+        tokens,
+        apart * (tokens // apart // serving.context_tokens),
+        apart * (tokens // apart // session.tokens),
         formula if apart == 1 else f"{formula}; in {apart} data parallel ranks that share none",
         "assumed",
     )
+
+
+def _as_the_engine_counts(role: Role, preset: Preset, rows: Rows, derived: Derived) -> str:
+    serving, room = preset.serving, gb(derived.kv_room_bytes_per_replica)
+    drafter, page = " and of the drafter" if rows.drafter else "", serving.kv_cache.block_size_tokens
+    match serving.engine:
+        case VllmEngine() as engine:
+            groups = layer_groups(rows.model.architecture, rows.drafter)
+            held = request_blocks(
+                groups, serving.context_tokens, block_tokens=page, batched_tokens=engine.batched_tokens
+            )
+            return (
+                f"{room} in blocks of {page} tokens x {groups.layers} layers; a request of {serving.context_tokens:,} "
+                f"tokens holds {held:,} of them, its windows{drafter} and two batches in it"
+            )
+        case SglangEngine() as engine if role.name == "decode":
+            return (
+                f"({room} - windows of {some(engine.max_sequences, 'running sequence')}) / bytes of a token in full "
+                f"layers{drafter}"
+            )
+        case SglangEngine() as engine:
+            return (
+                f"{room} / bytes of a token in full layers{drafter}, and of {engine.swa_full_tokens_ratio:g} in "
+                "sliding ones (swa_full_tokens_ratio)"
+            )
 
 
 def _below(role: Role, preset: Preset, derived: Derived, session: Session) -> list[Tier]:

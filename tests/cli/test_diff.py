@@ -24,17 +24,17 @@ def test_a_stack_does_not_differ_from_its_preset_nor_from_itself() -> None:
 
 
 def test_set_changes_the_second_one_alone() -> None:
-    ran = run("plan", "--diff", "g4", "g4", "--set", "serving.engine.max_sequences=128")
+    ran = run("plan", "--diff", "g4", "g4", "--set", "serving.engine.batched_tokens=4096")
     head, preset, numbers, objects = ran.stdout.split("\n\n")
     assert ran.code == 0
     assert head.startswith("g4 -> g4: 0 resources added, 0 removed, 1 changed; ")
-    assert preset == "preset\n  ~ serving.engine.max_sequences: 64 -> 128"
+    assert preset == "preset\n  ~ serving.engine.batched_tokens: 8192 -> 4096"
     assert numbers.startswith("derived numbers\n  ~ kv_tokens_per_replica: ")
     assert objects.splitlines() == [
         "Kubernetes objects: 1 changed",
         "  ~ Deployment serving-engine",
         "      spec.template.spec.containers[engine]",
-        "        ~ --max-num-seqs: 64 -> 128",
+        "        ~ --max-num-batched-tokens: 8192 -> 4096",
     ]
 
 

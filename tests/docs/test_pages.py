@@ -18,6 +18,7 @@ from stacks.spec import Bucket
 from tests.checkout import beamline, copy_of_checkout
 from tests.docs.clients_page import CLIENTS, clients_page
 from tests.docs.hardware_page import HARDWARE, hardware_page
+from tests.docs.kv_blocks_page import KV_BLOCKS, kv_blocks_page
 from tests.docs.pages import IN_A_SANDBOX, LADDER, OWNERSHIP, README, commands, ladder_page, ownership_page, readme
 from tests.docs.preflight_page import PREFLIGHT, preflight_page
 from tests.docs.security_page import SECURITY, security_page
@@ -51,6 +52,7 @@ def test_the_computed_parts_of_the_documentation_are_fresh() -> None:
     assert LADDER.read_text() == ladder_page(LADDER.read_text()), "run `make golden`"
     assert PREFLIGHT.read_text() == preflight_page(), "run `make golden`"
     assert HARDWARE.read_text() == hardware_page(), "run `make golden`"
+    assert KV_BLOCKS.read_text() == kv_blocks_page(), "run `make golden`"
     assert SECURITY.read_text() == security_page(), "run `make golden`"
 
 

@@ -19,10 +19,11 @@ from manifests import render
 from stacks.preset_files import compose, preset_names
 from stacks.resolve import StackSpec
 from tests.engines.checkpoints import Files, checkpoint_files
+from tests.engines.sizes import SIZES
 from tests.manifests.cases import EVERY, RESERVATION, resolved, spec_of
 from tests.policies.graphs import registered
 
-__all__ = ["CHECKOUT", "PYTHON", "Case", "ask", "cases_of", "every_case", "every_spec"]
+__all__ = ["CHECKOUT", "PYTHON", "Case", "ask", "cases_of", "every_case", "every_question", "every_spec"]
 
 CHECKOUT = Path(__file__).parents[2]
 PYTHON = CHECKOUT / ".venv-engines" / "bin" / "python"
@@ -30,7 +31,7 @@ _REFERENCE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
 _GROUP = {"LWS_LEADER_ADDRESS": "10.0.0.1", "LWS_GROUP_SIZE": "2"}
 _FIELDS = {"status.podIP": "10.0.0.1", "metadata.uid": "00000000-0000-0000-0000-000000000000"}
 """What Kubernetes would put in: any address, any uid."""
-_IMAGINARY = {"sglang": "sglang", "vllm": "vllm"}
+_DECODE_ROLE = re.compile(r"-decode$|^--disaggregation-mode=decode$")
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Case:
     variables: Mapping[str, str]
     device: Mapping[str, Any]
     files: Mapping[str, Files] = field(default_factory=dict)
+    kv_bytes_per_rank: int = 0
+    decodes_only: bool = False
 
     def with_words(self, *words: str) -> Case:
         """The same with further words."""
@@ -56,28 +59,37 @@ class Case:
 
 def every_spec() -> dict[str, StackSpec]:
     """Return every preset, and every feature that tests render, by name."""
-    return {name: spec_of(name) for name in EVERY} | {
-        name: _preset(name) for name in preset_names() if name not in EVERY
-    }
+    return (
+        {name: spec_of(name) for name in EVERY}
+        | {name: _preset(name) for name in preset_names() if name not in EVERY}
+        | {name: _resolved(*says) for name, says in SIZES.items()}
+    )
 
 
 def _preset(name: str) -> StackSpec:
-    data, _ = compose(name, key="preset", where=name)
-    evidence = data.get("evidence", {})
-    unverified = [feature for feature, line in evidence.items() if line.get("status") == "unverified"]
-    reserved = "reservation" in json.dumps(data["accelerator_pools"])
-    return resolved(name, {}, unverified, **({"reservation": RESERVATION} if reserved else {}))
+    evidence = compose(name, key="preset", where=name)[0].get("evidence", {})
+    return _resolved(name, {}, [feature for feature, line in evidence.items() if line.get("status") == "unverified"])
+
+
+def _resolved(preset: str, overrides: dict[str, Any], accepted: list[str]) -> StackSpec:
+    reserved = "reservation" in json.dumps(compose(preset, key="preset", where=preset)[0]["accelerator_pools"])
+    return resolved(preset, overrides, accepted, **({"reservation": RESERVATION} if reserved else {}))
 
 
 @cache
-def every_case() -> tuple[Case, ...]:
-    """Return every engine container of every spec; what two have in common is judged once."""
-    found: dict[str, Case] = {}
+def every_question() -> dict[str, tuple[Case, ...]]:
+    """Return the engine containers of every spec; the first of equal ones is the one that is judged."""
+    found: dict[str, list[Case]] = {}
     for name, spec in every_spec().items():
         for case in cases_of(name, spec):
             what = [case.program, case.words, dict(case.variables), dict(case.device), dict(case.files)]
-            found.setdefault(json.dumps(what), case)
-    return tuple(found.values())
+            found.setdefault(json.dumps([*what, case.kv_bytes_per_rank]), []).append(case)
+    return {cases[0].name: tuple(cases) for cases in found.values()}
+
+
+def every_case() -> tuple[Case, ...]:
+    """Return every engine container of every spec; what two have in common is judged once."""
+    return tuple(cases[0] for cases in every_question().values())
 
 
 def cases_of(name: str, spec: StackSpec) -> list[Case]:
@@ -108,13 +120,15 @@ def _instances(name: str, spec: StackSpec, container: EngineContainer, objects: 
         words = [_REFERENCE.sub(lambda m, v=variables: v.get(m[1], m[0]), word) for _, word in container.words]
         words += _operators_words(spec, container, rank)
         yield Case(
-            name=f"{name}/{role}/{container.program}/{rank}",
-            engine="vllm" if container.program == "dynamo.frontend" else _IMAGINARY[engine],
+            name=f"{name}/{container.template.owner.name}/{role}/{container.program}/{rank}",
+            engine="vllm" if container.program == "dynamo.frontend" else engine,
             program=container.program,
             words=tuple(words),
             variables={key: value for key, value in variables.items() if key not in {**_GROUP, **index}},
             device=_device(spec.rows.hardware.gpu.compute_capability),
             files={**checkpoint_files(spec), **_mounted(container, objects)},
+            kv_bytes_per_rank=spec.derived.kv_room_bytes_per_replica // spec.derived.gpus_per_replica,
+            decodes_only=any(_DECODE_ROLE.search(word) for word in (container.template.owner.name, *words)),
         )
 
 
@@ -159,7 +173,7 @@ def ask(engine: str, cases: Iterable[Case], folder: Path, **more: Any) -> dict[s
     """Let one engine judge cases, in a process of its own; raises with its last words when it cannot."""
     asked = list(cases)
     files = {path: content for case in asked for path, content in case.files.items()}
-    keys = ("name", "program", "words", "variables", "device")
+    keys = ("name", "program", "words", "variables", "device", "kv_bytes_per_rank")
     request = {"files": {**files, **more.pop("files", {})}, **more}
     request["cases"] = [{key: getattr(case, key) for key in keys} for case in asked]
     question, answer = folder / f"{engine}-request.json", folder / f"{engine}-response.json"

@@ -13,8 +13,8 @@ from stacks.memory import (
     allocatable_ephemeral_gib,
     allocatable_memory_gib,
     kv_bytes_per_token,
-    kv_pool_bytes_per_token,
     kv_window_bytes_per_sequence,
+    layer_bytes_per_token,
 )
 from stacks.rows import MachineShape
 
@@ -48,31 +48,6 @@ def test_kv_of_agent_sessions(tokens: int, gigabytes: float) -> None:
     assert tokens * kv_bytes_per_token(BEAM, "fp8") / GB == pytest.approx(gigabytes, rel=0.01)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "ratio", "draft", "millions"),
-    [
-        ("auto", 0.8, False, 4.2),
-        ("auto", 0.8, True, 3.7),
-        ("auto", 0.1, False, 13.6),
-        ("auto", 0.1, True, 9.9),
-        ("fp8", 0.8, False, 8.3),
-        ("fp8", 0.8, True, 6.8),
-        ("fp8", 0.1, False, 27.2),
-        ("fp8", 0.1, True, 15.5),
-        ("fp8", 0.05, False, 32.4),
-        ("fp8", 0.05, True, 17.1),
-    ],
-)
-def test_tokens_of_a_pool_with_windows_apart(dtype: str, ratio: float, draft: bool, millions: float) -> None:
-    """Tokens in 740 GB of KV cache, as computed from SGLang's source by others, with and without a bf16 drafter.
-
-    The presets have 695 GB of it: ours leaves out 6 GB a GPU that the engine keeps for itself.
-    """
-    drafter = load_catalog().models["beam"].drafters["dflash2"] if draft else None
-    size = kv_pool_bytes_per_token(BEAM, dtype, window_ratio=ratio, drafter=drafter)
-    assert 740e9 / size / 1e6 == pytest.approx(millions, abs=0.06)
-
-
 def test_memory_that_gke_leaves_on_metal() -> None:
     """960 GB are 894 GiB, of which GKE keeps 24.6."""
     total = 960e9 / 2**30
@@ -90,6 +65,13 @@ def test_the_formulas_are_on_the_safe_side_of_real_nodes(name: str) -> None:
     assert 0.95 * seen.memory_gib <= allocatable_memory_gib(machine) <= seen.memory_gib
     if seen.cpu_millicores is not None:
         assert allocatable_cpu_millicores(machine) == seen.cpu_millicores
+
+
+@pytest.mark.parametrize(("ranks", "heads"), [(1, 8), (4, 2), (8, 1), (16, 1)])
+def test_a_rank_has_its_heads_and_at_least_one(ranks: int, heads: int) -> None:
+    """Eight KV heads of 128: keys and values, one byte an element; of sixteen ranks two have the same head."""
+    assert layer_bytes_per_token(BEAM, "fp8", ranks=ranks) == 2 * heads * 128
+    assert layer_bytes_per_token(BEAM, "auto", ranks=ranks) == 4 * heads * 128
 
 
 def test_kv_of_a_dense_model() -> None:

@@ -24,6 +24,10 @@ class Verdict:
         """Remember how much was judged."""
         self._answer[what] = number
 
+    def measure(self, capacity: Any) -> None:
+        """Remember what the engine makes of its memory."""
+        self._answer["capacity"] = capacity
+
     def refuse(self, stage: str, message: str) -> None:
         """Write a refusal down."""
         self._answer["refused"].append({"stage": stage, "message": " ".join(message.split())[:600]})

@@ -23,6 +23,7 @@ from sglang.srt.server_args import ServerArgs, prepare_server_args  # noqa: E402
 from tests.engines.judge.cases import Verdict, environment, exact, unknown_variables  # noqa: E402
 from tests.engines.judge.flags import flags_of  # noqa: E402
 from tests.engines.judge.keys import keys_of_class, keys_read  # noqa: E402
+from tests.engines.judge.sglang_pools import capacity  # noqa: E402
 
 __all__ = ["answer"]
 
@@ -89,7 +90,11 @@ def _judge(case: dict[str, Any]) -> dict[str, Any]:
         if case["program"] == "dynamo.sglang":
             words = verdict.stage("command line", lambda: _engines_words(case, verdict))
         if words is not None and verdict.stage("command line", lambda: _exact_words(words)) is not None:
-            verdict.stage("configuration", lambda: _resolve(words, case["device"], verdict))
+            arguments = verdict.stage("configuration", lambda: _resolve(words, case["device"], verdict))
+            if arguments is not None:
+                verdict.measure(
+                    verdict.stage("KV cache", lambda: capacity(arguments, case["kv_bytes_per_rank"], case["device"]))
+                )
     return verdict.to_json()
 
 
@@ -129,7 +134,7 @@ def _exact_words(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def _resolve(words: list[str], device: dict[str, Any], verdict: Verdict) -> None:
+def _resolve(words: list[str], device: dict[str, Any], verdict: Verdict) -> ServerArgs:
     """Resolve arguments as on the GPU that the case names, and read the documents that SGLang reads only later."""
     _ask_about(device)
     with override_platform(**{**device, "device_capability": tuple(device["device_capability"])}):
@@ -146,6 +151,7 @@ def _resolve(words: list[str], device: dict[str, Any], verdict: Verdict) -> None
 
         parse = HybridCacheController.parse_storage_backend_extra_config
         verdict.stage("configuration", lambda: parse(extra))
+    return arguments
 
 
 def _ask_about(device: dict[str, Any]) -> None:

@@ -6,35 +6,45 @@ from typing import Any
 
 import torch
 from vllm.config import set_current_vllm_config
-from vllm.engine.arg_utils import AsyncEngineArgs
-from vllm.usage.usage_lib import UsageContext
-from vllm.v1.core.kv_cache_planning import get_global_kv_cache_groups, get_kv_cache_configs
+from vllm.v1.core.kv_cache_config_builder import get_kv_cache_config_builder
+from vllm.v1.core.kv_cache_planning import (
+    _estimate_max_model_len_from_groups,
+    get_global_kv_cache_groups,
+    get_kv_cache_configs,
+)
 from vllm.v1.core.kv_cache_utils import get_kv_cache_capacity
 from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheSpec, SlidingWindowSpec
 
-__all__ = ["capacities", "kv_cache_config"]
+__all__ = ["capacity", "kv_cache_config"]
 
+_ANY_LENGTH = 1 << 28
 _ELEMENTS = {"auto": torch.bfloat16, "fp8": torch.uint8, "fp8_e4m3": torch.uint8, "bfloat16": torch.bfloat16}
 
 
-def capacities(asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return, for each (engine arguments, bytes of one rank), blocks and tokens as vLLM counts them."""
-    found = []
-    for one in asked:
-        config = AsyncEngineArgs(**one["arguments"]).create_engine_config(UsageContext.OPENAI_API_SERVER)
-        with set_current_vllm_config(config):
-            cache = kv_cache_config(config, one["bytes_per_rank"])
-            tokens, sequences = get_kv_cache_capacity(config, cache)
-        found.append(
-            {
-                "name": one["name"],
-                "blocks": cache.num_blocks,
-                "groups": len(cache.kv_cache_groups),
-                "tokens": tokens,
-                "sequences": sequences,
-            }
-        )
-    return found
+def capacity(config: Any, bytes_per_rank: int) -> dict[str, Any]:
+    """Return blocks and tokens of one rank's KV cache as vLLM counts them, on a GPU."""
+    config.scheduler_config.async_scheduling = True  # the default with a GPU; the CPU target switches it off
+    with set_current_vllm_config(config):
+        cache = kv_cache_config(config, bytes_per_rank)
+        tokens, _ = get_kv_cache_capacity(config, cache)
+        longest = _longest_request(config, cache, bytes_per_rank)
+    return {
+        "tokens": tokens,
+        "longest_request_tokens": longest,
+        "blocks": cache.num_blocks,
+        "groups": len(cache.kv_cache_groups),
+    }
+
+
+def _longest_request(config: Any, cache: Any, bytes_per_rank: int) -> int:
+    """What vLLM would say is the longest request, were none too long for the model."""
+    usable = bytes_per_rank // cache.num_blocks * (cache.num_blocks - 1)  # it never gives one block out
+    served, config.model_config.max_model_len = config.model_config.max_model_len, _ANY_LENGTH
+    builder = get_kv_cache_config_builder(config)
+    try:
+        return _estimate_max_model_len_from_groups(builder, config, cache.kv_cache_groups, usable)
+    finally:
+        config.model_config.max_model_len = served
 
 
 def kv_cache_config(config: Any, available_bytes: int) -> Any:

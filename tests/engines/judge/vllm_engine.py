@@ -17,7 +17,7 @@ from vllm.utils.argparse_utils import FlexibleArgumentParser
 from tests.engines.judge.cases import Verdict, environment, exact, unknown_variables
 from tests.engines.judge.dynamo import DYNAMO, dynamo_flags, judge_frontend, judge_vllm_worker
 from tests.engines.judge.flags import flags_of
-from tests.engines.judge.vllm_caches import capacities
+from tests.engines.judge.vllm_caches import capacity
 from tests.engines.judge.vllm_connectors import documents, judge_connectors
 
 __all__ = ["answer"]
@@ -53,11 +53,7 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
         "variables": sorted(envs.environment_variables),
     }
     verdicts = [_judge(case, asked["scratch"]) for case in asked["cases"]]
-    return {
-        "flags": {"vllm": flags, "dynamo": dynamo_flags()},
-        "verdicts": verdicts,
-        "capacities": capacities(asked.get("capacities", [])),
-    }
+    return {"flags": {"vllm": flags, "dynamo": dynamo_flags()}, "verdicts": verdicts}
 
 
 def _words(flag: str) -> dict[str, list[str]]:
@@ -85,6 +81,7 @@ def _judge(case: dict[str, Any], scratch: str) -> dict[str, Any]:
                 )
                 if config is not None:
                     judge_connectors(config, verdict, scratch)
+                    verdict.measure(verdict.stage("KV cache", lambda: capacity(config, case["kv_bytes_per_rank"])))
     return verdict.to_json()
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.engines.asking import CHECKOUT, PYTHON, Case, ask, every_case
-from tests.engines.sizing import size_questions
+from tests.engines.asking import CHECKOUT, PYTHON, Case, ask, every_case, every_spec
+from tests.engines.kv_figures import BOUND, deviations, measured
 
 ENGINES = ("vllm", "sglang")
 BAD: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("bad_cases.yaml").read_text())
@@ -44,7 +44,6 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
                 engine,
                 [case for case in cases if case.engine == engine],
                 tmp_path_factory.mktemp(engine),
-                **size_questions(engine),
             )
             for engine in ENGINES
         }
@@ -63,6 +62,12 @@ def _summarize(found: dict[str, dict[str, Any]], seconds: float) -> None:
         f"{len(presets)} presets and features, {len(verdicts)} different engine containers, "
         f"{sum(v['flags'] for v in verdicts)} flags, {sum(v['variables'] for v in verdicts)} variables: "
         f"{refused} unknown or refused ({seconds:.0f} s); {len(BAD)} faults put in, each refused by its engine"
+    )
+    rows, specs = measured(found), every_spec()
+    largest = max((abs(each) for row in rows for each in deviations(row, specs)), default=0.0)
+    _SUMMARY.append(
+        f"GPU memory of {sum(len(row.stacks) for row in rows)} workers in {len(rows)} sizes divided into KV cache by "
+        f"the engines: the kit's tokens deviate by {largest:.2%} at most (bound {BOUND:.0%})"
     )
 
 

@@ -1,0 +1,24 @@
+"""The kit's tokens are within the bound of what the engines make of the same bytes today."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.engines.asking import every_spec
+from tests.engines.kv_figures import BOUND, FILE, deviations, figures_text, measured
+
+Answers = dict[str, dict[str, Any]]
+
+
+def test_the_kit_divides_as_the_engines_do(answers: Answers) -> None:
+    """Every preset, every feature and odd sizes."""
+    specs = every_spec()
+    off = {row.stacks: deviations(row, specs) for row in measured(answers)}
+    assert {name.partition("/")[0] for stacks in off for name in stacks} == set(specs)
+    assert {stacks: each for stacks, each in off.items() if max(map(abs, each)) > BOUND} == {}
+
+
+def test_the_committed_figures_are_the_engines(answers: Answers) -> None:
+    """A figure that somebody wrote by hand is found here."""
+    text = figures_text(measured(answers), answers["vllm"]["versions"])
+    assert FILE.read_text(encoding="utf-8") == text, "if right: make kv-figures"

@@ -1,0 +1,70 @@
+"""What the kit says that GPU memory holds, against the engines' committed figures: every preset, feature and odd size.
+
+`make test-engines` holds the committed figures against the engines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import pytest
+
+from stacks.preset_files import preset_names
+from stacks.resolve import StackSpec
+from stacks.spec import PrefillDecode
+from tests.engines.asking import every_spec
+from tests.engines.kv_figures import BOUND, Row, deviation, deviations, ours, read_rows
+from tests.engines.sizes import SIZES
+
+STALE = "run `make kv-figures` and read what changes"
+
+
+@cache
+def specs() -> Mapping[str, StackSpec]:
+    return every_spec()
+
+
+def rows_of(name: str) -> list[Row]:
+    return [row for row in read_rows() for stack in row.stacks if stack.partition("/")[0] == name]
+
+
+@pytest.mark.parametrize("name", [*preset_names(), *SIZES])
+def test_the_kit_divides_as_the_engine_does(name: str) -> None:
+    """Of the same bytes, both roles where they are apart; the longest request is that of the smaller one."""
+    spec, rows = specs()[name], rows_of(name)
+    apart = isinstance(spec.preset.serving.shape, PrefillDecode)
+    assert [row.decodes_only for row in sorted(rows, key=lambda row: row.decodes_only)] == [False, True][: 1 + apart]
+    for row in rows:
+        per_rank = spec.derived.kv_room_bytes_per_replica // spec.derived.gpus_per_replica
+        assert (row.engine, row.bytes_per_rank) == (spec.rows.engine.kind, per_rank), STALE
+        assert abs(deviation(ours(spec, decodes_only=row.decodes_only).tokens, row.theirs.tokens)) <= BOUND
+    longest = min(row.theirs.longest_request_tokens for row in rows)
+    assert abs(deviation(spec.derived.kv_longest_request_tokens, longest)) <= BOUND
+
+
+def test_every_worker_has_figures() -> None:
+    """And nothing else has: a stack that is gone leaves none behind."""
+    listed = [stack for row in read_rows() for stack in row.stacks]
+    assert {stack.partition("/")[0] for stack in listed} == set(specs()), STALE
+    assert len(listed) == len(set(listed))
+
+
+def test_the_former_formula_would_be_refused() -> None:
+    """(Bytes - windows of running sequences) / bytes of a token, as the kit once had it of vLLM."""
+    off: dict[bool, list[float]] = {True: [], False: []}
+    for row in read_rows():
+        for name in {stack.partition("/")[0] for stack in row.stacks if row.engine == "vllm"} & set(preset_names()):
+            found, serving = specs()[name].derived, specs()[name].preset.serving
+            windows = serving.engine.max_sequences * found.kv_window_bytes_per_sequence
+            former = (found.kv_room_bytes_per_replica - windows) // found.kv_bytes_per_token
+            off[windows > 0].append(deviation(former, row.theirs.tokens))
+    assert min(off[True]) > 5 * BOUND
+    assert max(map(abs, off[False])) < BOUND
+
+
+def test_a_deviation_is_seen() -> None:
+    """Of a figure that is two percent lower."""
+    row = rows_of("g4-llmd")[0]
+    assert deviations(row, specs()) == [0.0] * len(row.stacks)
+    assert deviation(row.theirs.tokens * 98 // 100, row.theirs.tokens) < -BOUND
