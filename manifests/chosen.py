@@ -53,8 +53,7 @@ def by_prefix(spec: StackSpec) -> bool:
 
 def publishes_events(spec: StackSpec) -> bool:
     """Whether engines tell the router what they cache and evict."""
-    policy = spec.preset.serving.routing.policy
-    return isinstance(policy, PrefixAndLoad) and policy.cache_view == "events"
+    return spec.preset.serving.routing.listens
 
 
 def vllm_engine(spec: StackSpec) -> VllmEngine:

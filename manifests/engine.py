@@ -15,6 +15,7 @@ from manifests.fabric_claims import claim_objects
 from manifests.leader_worker_set import leader_worker_set
 from manifests.naming import ENGINE, metadata
 from manifests.objects import KubernetesObject
+from manifests.placement import apart_on_nodes
 from manifests.rollout import one_at_a_time
 from manifests.tier_evictor import evictor_objects
 from stacks.resolve import StackSpec
@@ -75,17 +76,8 @@ def _deployment(spec: StackSpec, role: Role) -> KubernetesObject:
 
 
 def _spread(spec: StackSpec, role: Role, template: dict[str, Any]) -> dict[str, Any]:
-    """Pods that could share a node are kept apart where there is room."""
-    if role.replicas == 1:
-        return template
-    apart = {
-        "maxSkew": 1,
-        "topologyKey": "kubernetes.io/hostname",
-        "whenUnsatisfiable": "ScheduleAnyway",
-        "labelSelector": {"matchLabels": role_selector(spec, role)},
-        "matchLabelKeys": ["pod-template-hash"],
-    }
-    return {**template, "spec": {**template["spec"], "topologySpreadConstraints": [apart]}}
+    apart = apart_on_nodes(role_selector(spec, role), role.replicas, keys=["pod-template-hash"])
+    return {**template, "spec": {**template["spec"], **apart}}
 
 
 def _disruption_budget(spec: StackSpec, role: Role) -> KubernetesObject:

@@ -24,13 +24,13 @@ from manifests.caches import CACHE_PATH
 from manifests.engine_arguments import engine_arguments
 from manifests.engine_environment import engine_environment
 from manifests.engine_roles import engine_port, pod_labels, revision_label, role_selector
-from manifests.fabric_claims import capabilities, container_claims, pod_affinity, pod_claims
+from manifests.fabric_claims import capabilities, pod_affinity, pod_claims
 from manifests.kv_tier import has_local_ssd_tier, kv_tier_mount, kv_tier_volume
 from manifests.llmd.routing_sidecar import routing_sidecar
 from manifests.naming import ENGINE, ENGINE_WORKER
 from manifests.placement import accelerator_tolerations, serving_nodes
 from manifests.pod_security import confined, runs_as
-from manifests.pod_size import pod_size
+from manifests.pod_size import engine_resources, pod_size
 from manifests.scaling import plain_label
 from manifests.tier_evictor import evictor_volume, evictors, needs_evictor
 from manifests.weight_mounts import weight_mounts
@@ -85,7 +85,7 @@ def _container(spec: StackSpec, role: Role, *, serves: bool) -> dict[str, Any]:
         "args": engine_arguments(spec, role, serves=serves),
         "env": engine_environment(spec, role),
         **(_serving(spec, role) if serves else {}),
-        "resources": _resources(spec, role),
+        "resources": engine_resources(spec, role),
         "securityContext": confined(capabilities(spec)),
         "volumeMounts": _mounts(spec, role),
     }
@@ -113,20 +113,6 @@ def _serving(spec: StackSpec, role: Role) -> dict[str, Any]:
             "failureThreshold": _FAILURES_BEFORE_RESTART,
         },
         "lifecycle": {"preStop": {"sleep": {"seconds": spec.derived.drain_pause_s}}},
-    }
-
-
-def _resources(spec: StackSpec, role: Role) -> dict[str, Any]:
-    size, claims = pod_size(spec, role), container_claims(spec)
-    bounded = {
-        "memory": f"{size.memory}Gi",
-        "ephemeral-storage": f"{size.ephemeral}Gi",
-        "nvidia.com/gpu": str(spec.derived.gpus_per_pod),
-    }
-    return {
-        "requests": {"cpu": str(spec.derived.pod_cpu), **bounded},
-        "limits": bounded,
-        **({"claims": claims} if claims else {}),
     }
 
 

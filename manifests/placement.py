@@ -12,7 +12,7 @@ One pool is told by a label, several by a node affinity that names them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stacks.pools import Pool
@@ -23,6 +23,7 @@ __all__ = [
     "accelerator_tolerations",
     "agent_nodes",
     "agent_pools",
+    "apart_on_nodes",
     "prepared_nodes",
     "serving_expressions",
     "serving_nodes",
@@ -73,6 +74,23 @@ def system_labels(spec: StackSpec) -> dict[str, str]:
 def system_tolerations(spec: StackSpec) -> list[dict[str, Any]]:
     """Tolerations for the taints GKE puts on the system nodes."""
     return [_toleration(taint) for taint in spec.rows.system.gke.taints]
+
+
+def apart_on_nodes(labels: Mapping[str, str], pods: int, *, keys: Sequence[str] = ()) -> dict[str, Any]:
+    """Fields of a pod that keep it off the nodes of its likes where there is room: a lost node must not take all.
+
+    ``pods`` is how many have these ``labels``: one alone needs none. Pods with other values of ``keys`` do not count.
+    """
+    if pods == 1:
+        return {}
+    apart = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": dict(labels)},
+        **({"matchLabelKeys": list(keys)} if keys else {}),
+    }
+    return {"topologySpreadConstraints": [apart]}
 
 
 def _serving(spec: StackSpec) -> list[Pool]:

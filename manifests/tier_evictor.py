@@ -57,7 +57,7 @@ class Evicted:
     """What is kept below a bound: the mount of the tier, allocated bytes below it, and free bytes of its disk.
 
     ``mount`` and ``environment`` are those of the engine's own container (``kv_tier_mount``, ``kv_tier_environment``),
-    so that both see the same folder. From ``high_percent`` of the capacity blocks go, until ``low_percent`` is left.
+    so that both see the same folder. High and low water, and what else bounds it, are the program's own.
     """
 
     image: str
@@ -65,9 +65,6 @@ class Evicted:
     environment: list[dict[str, Any]]
     capacity_bytes: int
     free_floor_bytes: int = 0
-    high_percent: int = 95
-    low_percent: int = 85
-    port: int = EVICTOR_PORT
 
 
 def evictor_container(evicted: Evicted) -> dict[str, Any]:
@@ -75,12 +72,10 @@ def evictor_container(evicted: Evicted) -> dict[str, Any]:
     arguments = {
         "root": evicted.mount["mountPath"],
         "capacity-bytes": evicted.capacity_bytes,
-        "high-percent": evicted.high_percent,
-        "low-percent": evicted.low_percent,
         "free-floor-bytes": evicted.free_floor_bytes,
         "stall-s": _STALL_S,
         "address": "$(POD_IP)",
-        "port": evicted.port,
+        "port": EVICTOR_PORT,
     }
     address = {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
     asked = {"httpGet": {"path": "/healthz", "port": EVICTOR_PORT_NAME}, "timeoutSeconds": 5}
@@ -92,7 +87,7 @@ def evictor_container(evicted: Evicted) -> dict[str, Any]:
         "args": [f"--{name}={value}" for name, value in arguments.items()],
         "workingDir": _WORK,
         "env": [address, *evicted.environment],
-        "ports": [{"name": EVICTOR_PORT_NAME, "containerPort": evicted.port, "protocol": "TCP"}],
+        "ports": [{"name": EVICTOR_PORT_NAME, "containerPort": EVICTOR_PORT, "protocol": "TCP"}],
         "startupProbe": {**asked, "periodSeconds": _START_PERIOD_S, "failureThreshold": 30},
         "livenessProbe": {**asked, "periodSeconds": _PROBE_PERIOD_S, "failureThreshold": 3},
         "resources": _RESOURCES,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from stacks.derived import Derived
 from stacks.parallelism import data_parallel
 from stacks.problems import Problem, touches
-from stacks.spec import Evidence, PrefillDecode, PrefixAndLoad, Preset, Routing
+from stacks.spec import Evidence, PrefillDecode, Preset, Routing
 
 __all__ = ["Feature", "Subject", "feature_names", "features", "unaccepted", "unused_acceptances"]
 
@@ -80,7 +80,7 @@ def _parallelism(preset: Preset, derived: Derived) -> str:
 
 def _routing(routing: Routing) -> list[str]:
     """What the router does beyond taking turns."""
-    names = [f"prefix_{routing.policy.cache_view}"] if isinstance(routing.policy, PrefixAndLoad) else []
+    names = [f"prefix_{routing.cache_view}"] if routing.cache_view else []
     names += ["session_affinity"] if routing.session_affinity else []
     names += [_ORDERS.get(routing.flow_control.order, routing.flow_control.order)] if routing.flow_control else []
     return names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stacks.spec import PrefixAndLoad, Routing
+from stacks.spec import Routing
 
 __all__ = ["kept_by_one_picker"]
 
@@ -12,10 +12,9 @@ def kept_by_one_picker(routing: Routing) -> tuple[str, ...]:
 
     Source: llm-d-router v0.10.0, chart routerlib (_deployment.yaml: one active replica); llm-d-router#1290
     """
-    policy, control = routing.policy, routing.flow_control
-    approximate = isinstance(policy, PrefixAndLoad) and policy.cache_view == "approximate"
+    control = routing.flow_control
     return (
-        *(["which replica has seen which prefix"] if approximate else []),
+        *(["which replica has seen which prefix"] if routing.cache_view == "approximate" else []),
         *(["which replica has which session"] if routing.session_affinity else []),
         *(["the requests that wait, and how many run where"] if control else []),
         *(["how deep each session is"] if control and control.order == "turn_priority" else []),

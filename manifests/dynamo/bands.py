@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from stacks.spec import Band, Routing
 
-__all__ = ["default_band", "has_priorities", "quantum_tokens", "queue_limit"]
+__all__ = ["has_priorities", "quantum_tokens", "queue_limit"]
 
 _SHARE = 2
 """Of a band, as a multiple of the next lower one's."""
@@ -41,11 +41,6 @@ def queue_limit(band: Band, waiting_requests: int | None) -> int | None:
     if waiting_requests is None or band.priority >= 0:
         return waiting_requests
     return max(1, waiting_requests // _SHED_FIRST)
-
-
-def default_band(bands: Mapping[str, Band]) -> str:
-    """The band of requests that name none: the one of priority 0. ``stacks.checks`` makes sure that there is one."""
-    return min(bands, key=lambda name: (abs(bands[name].priority), name))
 
 
 def has_priorities(routing: Routing) -> bool:

@@ -24,7 +24,7 @@ from manifests.dynamo.routing_flags import routing_flags
 from manifests.flags import flags
 from manifests.naming import metadata
 from manifests.objects import KubernetesObject
-from manifests.placement import system_labels, system_tolerations
+from manifests.placement import apart_on_nodes, system_labels, system_tolerations
 from manifests.pod_security import confined, unprivileged
 from stacks.resolve import StackSpec
 
@@ -53,20 +53,10 @@ def _pod(spec: StackSpec) -> dict[str, Any]:
         "terminationGracePeriodSeconds": spec.derived.termination_grace_s,
         "nodeSelector": system_labels(spec),
         **({"tolerations": tolerations} if tolerations else {}),
-        **({"topologySpreadConstraints": [_spread(spec)]} if dynamo_router(spec).frontends > 1 else {}),
+        **apart_on_nodes(member_selector(spec, FRONTEND), dynamo_router(spec).frontends),
         "securityContext": unprivileged(spec.rows.engine_user.uid),
         "containers": [_container(spec)],
         "volumes": [{"name": "cache", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}, *_policy_volume(spec)],
-    }
-
-
-def _spread(spec: StackSpec) -> dict[str, Any]:
-    """One lost node must not take all frontends."""
-    return {
-        "maxSkew": 1,
-        "topologyKey": "kubernetes.io/hostname",
-        "whenUnsatisfiable": "ScheduleAnyway",
-        "labelSelector": {"matchLabels": member_selector(spec, FRONTEND)},
     }
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from manifests.chosen import by_prefix, dynamo_release
-from manifests.dynamo.bands import default_band, quantum_tokens, queue_limit
+from manifests.dynamo.bands import quantum_tokens, queue_limit
 from manifests.dynamo.names import FRONTEND
 from manifests.naming import content_name, metadata
 from manifests.objects import KubernetesObject
@@ -47,7 +47,7 @@ def policy_file(spec: StackSpec) -> str | None:
 
 def _queues(spec: StackSpec, flow: FlowControl) -> dict[str, Any]:
     return {
-        "default_policy_family": default_band(flow.bands),
+        "default_policy_family": flow.default_band,
         "uncached_isl_buckets": [{"min_tokens": 0, "bucket": _BUCKET}],
         "policy_classes": [_class(spec, flow, name) for name in flow.bands],
     }

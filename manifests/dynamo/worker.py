@@ -23,12 +23,12 @@ from manifests.dynamo.environment import tier_path, worker_environment
 from manifests.dynamo.names import MAIN, SYSTEM_PORT_NAME, member_selector
 from manifests.dynamo.sglang_arguments import sglang_arguments
 from manifests.dynamo.vllm_arguments import vllm_arguments
-from manifests.fabric_claims import capabilities, container_claims, pod_affinity, pod_claims
+from manifests.fabric_claims import capabilities, pod_affinity, pod_claims
 from manifests.kv_tier import has_local_ssd_tier, kv_tier_mount, kv_tier_volume
 from manifests.naming import ENGINE
 from manifests.placement import accelerator_tolerations, serving_nodes
 from manifests.pod_security import confined, runs_as
-from manifests.pod_size import pod_size
+from manifests.pod_size import engine_resources, pod_size
 from manifests.tier_evictor import evictor_volume, evictors, needs_evictor
 from manifests.weight_mounts import weight_mounts
 from stacks.resolve import StackSpec
@@ -98,7 +98,7 @@ def _container(spec: StackSpec, role: Role) -> dict[str, Any]:
         "startupProbe": _probe("/live", failures=-(-spec.derived.engine_startup_budget_s // _PROBE_PERIOD_S)),
         "readinessProbe": _probe("/health"),
         "livenessProbe": _probe("/live", failures=_FAILURES_BEFORE_RESTART),
-        "resources": _resources(spec, role),
+        "resources": engine_resources(spec, role),
         "securityContext": confined(capabilities(spec)),
         "volumeMounts": [
             *weight_mounts(spec).mounts,
@@ -116,18 +116,4 @@ def _probe(path: str, *, failures: int = 3) -> dict[str, Any]:
         "periodSeconds": _PROBE_PERIOD_S,
         "timeoutSeconds": _PROBE_TIMEOUT_S,
         "failureThreshold": failures,
-    }
-
-
-def _resources(spec: StackSpec, role: Role) -> dict[str, Any]:
-    size, claims = pod_size(spec, role), container_claims(spec)
-    bounded = {
-        "memory": f"{size.memory}Gi",
-        "ephemeral-storage": f"{size.ephemeral}Gi",
-        "nvidia.com/gpu": str(spec.derived.gpus_per_pod),
-    }
-    return {
-        "requests": {"cpu": str(spec.derived.pod_cpu), **bounded},
-        "limits": bounded,
-        **({"claims": claims} if claims else {}),
     }

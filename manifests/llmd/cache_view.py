@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from manifests.chosen import llmd_release
+from manifests.chosen import llmd_release, publishes_events
 from manifests.llmd.kv_events import index_parameters
 from manifests.llmd.plugins import Part, Plugin
 from manifests.llmd.tokenizing import token_producer
@@ -57,7 +57,7 @@ def _by_prefix(spec: StackSpec, policy: PrefixAndLoad, role: Role) -> Part:
     weight = (policy.scorers or llmd_release(spec).scorer_weights).prefix_cache
     if weight == 0:
         return Part()
-    if policy.cache_view == "events":
+    if publishes_events(spec):
         return Part(
             needs=(token_producer(spec), Plugin(EVENTS, index_parameters(spec))),
             chooses=(Plugin(_SCORER, {"prefixMatchInfoProducerName": EVENTS}, weight=weight),),

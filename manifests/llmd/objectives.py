@@ -6,6 +6,7 @@ Source: llm-d-router v0.10.0, config/crd/bases/llm-d.ai_inferenceobjectives.yaml
 
 from __future__ import annotations
 
+from manifests.chosen import llmd_release
 from manifests.llmd.inference_pool import pool_reference
 from manifests.naming import ROUTER, metadata
 from manifests.objects import KubernetesObject
@@ -23,7 +24,7 @@ def objectives(spec: StackSpec) -> tuple[KubernetesObject, ...]:
             area="serving",
             name=f"objective-{name}",
             body={
-                "apiVersion": "llm-d.ai/v1alpha2",
+                "apiVersion": llmd_release(spec).inference_objective_api_version,
                 "kind": "InferenceObjective",
                 "metadata": metadata(spec, name, component=ROUTER),
                 "spec": {"priority": band.priority, "poolRef": pool_reference(spec)},

@@ -25,7 +25,7 @@ from manifests.llmd.objectives import objectives
 from manifests.llmd.picker_config import CONFIG_FILE, picker_config, takes_experimental_plugins
 from manifests.naming import ROUTER, content_name, engine_namespace, labels, metadata, selector
 from manifests.objects import KubernetesObject
-from manifests.placement import system_labels, system_tolerations
+from manifests.placement import apart_on_nodes, system_labels, system_tolerations
 from manifests.pod_security import confined, unprivileged
 from stacks.picker_state import kept_by_one_picker
 from stacks.resolve import StackSpec
@@ -181,20 +181,10 @@ def _pod(spec: StackSpec) -> dict[str, Any]:
         "terminationGracePeriodSeconds": spec.derived.termination_grace_s,
         "nodeSelector": system_labels(spec),
         **({"tolerations": tolerations} if tolerations else {}),
-        **({"topologySpreadConstraints": [_apart(spec)]} if llmd_router(spec).replicas > 1 else {}),
+        **apart_on_nodes(selector(spec, ROUTER), llmd_router(spec).replicas),
         "securityContext": unprivileged(llmd_release(spec).user.uid),
         "containers": [_container(spec)],
         "volumes": [{"name": "config", "configMap": {"name": _config_name(spec)}}],
-    }
-
-
-def _apart(spec: StackSpec) -> dict[str, Any]:
-    """One lost node must not take all of them."""
-    return {
-        "maxSkew": 1,
-        "topologyKey": "kubernetes.io/hostname",
-        "whenUnsatisfiable": "ScheduleAnyway",
-        "labelSelector": {"matchLabels": selector(spec, ROUTER)},
     }
 
 

@@ -1,4 +1,4 @@
-"""Flow control, whichever router does it: an order that the release knows, and a band for every request."""
+"""Flow control, whichever router does it: a known order, a band for every request, waits within it."""
 
 from __future__ import annotations
 
@@ -69,4 +69,21 @@ def bands(c: Candidate) -> Iterator[Problem]:
             )
 
 
-CHECKS = (order, bands)
+def waits(c: Candidate) -> Iterator[Problem]:
+    """A wait is a part of the request: whoever orders the queue, the load balancer ends both together."""
+    flow, longest = c.preset.serving.routing.flow_control, c.preset.serving.longest_request_s
+    for name, band in flow.bands.items() if flow else ():
+        if band.longest_wait_s >= longest:
+            yield Problem(
+                rule="waits-too-long",
+                path=f"serving.routing.flow_control.bands.{name}.longest_wait_s",
+                value=band.longest_wait_s,
+                why=f"after {longest} s the load balancer ends a request, waiting included: it would be cut off before "
+                "it is refused, and its client cannot tell why",
+                allowed=f"less than {longest}",
+                remedy="lower it, or raise serving.longest_request_s",
+                source="GKE docs, GCPBackendPolicy timeoutSec: the whole request, from its first byte",
+            )
+
+
+CHECKS = (order, bands, waits)

@@ -9,7 +9,7 @@ from stacks.parallelism import data_parallel
 from stacks.picker_state import kept_by_one_picker
 from stacks.problems import Problem
 from stacks.rows import LlmdRelease
-from stacks.spec import FlowControl, LlmdRouter, PrefillDecode, PrefixAndLoad
+from stacks.spec import FlowControl, LlmdRouter, PrefillDecode
 
 __all__ = ["CHECKS"]
 
@@ -65,23 +65,10 @@ def turn_weight(c: Candidate) -> Iterator[Problem]:
 
 @about("serving.router.kind")
 def waits(c: Candidate) -> Iterator[Problem]:
-    """How long a request may wait: less than it may take as a whole, and in some releases one number for all."""
+    """In some releases the longest wait is one number for all bands."""
     if (found := _control(c)) is None:
         return
     release, control = found
-    longest = c.preset.serving.longest_request_s
-    for name, band in control.bands.items():
-        if band.longest_wait_s >= longest:
-            yield Problem(
-                rule="waits-too-long",
-                path=f"serving.routing.flow_control.bands.{name}.longest_wait_s",
-                value=band.longest_wait_s,
-                why=f"after {longest} s the load balancer ends a request, waiting included: it would be cut off before "
-                "it is refused, and its client cannot tell why",
-                allowed=f"less than {longest}",
-                remedy="lower it, or raise serving.longest_request_s",
-                source="GKE docs, GCPBackendPolicy timeoutSec; llm-d-router v0.10.0, defaultRequestTTL",
-            )
     differ = {band.longest_wait_s for band in control.bands.values()}
     if len(differ) > 1 and not release.plugins.wait_per_band:
         yield Problem(
@@ -128,9 +115,8 @@ def pickers(c: Candidate) -> Iterator[Problem]:
 
 
 def _events(c: Candidate) -> LlmdRelease | None:
-    policy, release = c.preset.serving.routing.policy, c.rows.release
-    listens = isinstance(policy, PrefixAndLoad) and policy.cache_view == "events"
-    return release if listens and isinstance(release, LlmdRelease) else None
+    release = c.rows.release
+    return release if c.preset.serving.routing.listens and isinstance(release, LlmdRelease) else None
 
 
 @about("serving.router.kind")

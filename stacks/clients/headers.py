@@ -27,5 +27,4 @@ def tells_sessions_apart(spec: StackSpec) -> bool:
 def band_headers(spec: StackSpec) -> dict[str, str]:
     """Return the header with the band that a request without it is in, to be changed; empty where there is none."""
     flow = spec.preset.serving.routing.flow_control
-    bands = [name for name, band in flow.bands.items() if band.priority == 0] if flow else []
-    return {spec.rows.release.headers.band: min(bands)} if bands else {}
+    return {spec.rows.release.headers.band: flow.default_band} if flow else {}

@@ -9,7 +9,6 @@ from stacks.clients.headers import session_headers, tells_sessions_apart
 from stacks.clients.keys import token_needs
 from stacks.resolve import StackSpec
 from stacks.rows import ClientRow, DynamoRelease, LlmdRelease
-from stacks.spec import PrefixAndLoad
 
 __all__ = ["limits"]
 
@@ -50,12 +49,11 @@ def _sessions(spec: StackSpec, row: ClientRow) -> Iterator[str]:
 
 def _cache_events(spec: StackSpec, row: ClientRow) -> Iterator[str]:
     """The picker finds cached blocks by tokens, and has not every API's prompts tokenized."""
-    policy, release = spec.preset.serving.routing.policy, spec.rows.release
-    listens = isinstance(policy, PrefixAndLoad) and policy.cache_view == "events"
-    if listens and isinstance(release, LlmdRelease) and row.endpoint.api not in release.apis.tokenized:
+    routing, release = spec.preset.serving.routing, spec.rows.release
+    if routing.listens and isinstance(release, LlmdRelease) and row.endpoint.api not in release.apis.tokenized:
         yield (
             f"llm-d {release.version} has prompts on {row.endpoint.asks} not tokenized: they are placed by load"
-            + (" and session" if spec.preset.serving.routing.session_affinity else "")
+            + (" and session" if routing.session_affinity else "")
             + ", whatever is cached"
         )
 

@@ -26,7 +26,6 @@ class RouterHeaders(Sourced):
         description="Name the session; the first that a request has counts. Names with underscores are left out."
     )
     band: HeaderName = Field(description="Names the band of flow control.")
-    queue: HeaderName | None = Field(description="Tells queues of a band apart, before the session; null: none does.")
 
 
 class ServerApis(Sourced):

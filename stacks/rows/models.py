@@ -88,7 +88,6 @@ class ModelRow(Sourced):
     name: DnsLabel
     title: Text
     served_name: Text
-    licence: Text
     architecture: Architecture
     checkpoints: Annotated[dict[DnsLabel, Checkpoint], Field(min_length=1)]
     drafters: dict[DnsLabel, Drafter] = Field(default_factory=dict)

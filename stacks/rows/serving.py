@@ -202,6 +202,7 @@ class LlmdRelease(Sourced):
     user: ContainerUser
     config_api_version: ApiVersion
     inference_pool_api_version: ApiVersion
+    inference_objective_api_version: ApiVersion = Field(description="The picker reads no other.")
     gke_installs_inference_pool_from: GkeVersion
     ports: RouterPorts
     sizing: RouterSizing

@@ -76,6 +76,11 @@ class FlowControl(Strict):
     )
     bands: Annotated[dict[DnsLabel, Band], Field(min_length=1, max_length=8)]
 
+    @property
+    def default_band(self) -> str:
+        """The band of requests that name none: the one of priority 0, which ``stacks.checks`` makes sure of."""
+        return min(self.bands, key=lambda name: (abs(self.bands[name].priority), name))
+
 
 class Routing(Strict):
     """Which replica takes a request, and when it may start."""
@@ -85,3 +90,13 @@ class Routing(Strict):
     flow_control: FlowControl | None = Field(
         default=None, description="Null: requests start at once and wait in engines."
     )
+
+    @property
+    def cache_view(self) -> Literal["approximate", "events"] | None:
+        """How the router knows what replicas have cached; None: it does not look."""
+        return self.policy.cache_view if isinstance(self.policy, PrefixAndLoad) else None
+
+    @property
+    def listens(self) -> bool:
+        """Whether engines tell the router what they cache and evict."""
+        return self.cache_view == "events"

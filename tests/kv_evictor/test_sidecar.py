@@ -20,7 +20,7 @@ from .disks import Disk
 
 FOLDER = {"name": "KV_TIER_FOLDER", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}
 MOUNT = {"name": "kv-tier", "mountPath": "/kv-tier", "subPathExpr": "$(KV_TIER_FOLDER)"}
-EVICTED = Evicted("registry/engine:1", MOUNT, [FOLDER], capacity_bytes=CAPACITY, free_floor_bytes=100, high_percent=90)
+EVICTED = Evicted("registry/engine:1", MOUNT, [FOLDER], capacity_bytes=CAPACITY, free_floor_bytes=100)
 MODULES: dict[str, str] = dict(evictor_program(spec_of("g4-llmd")).body["data"])
 ASKED = {"httpGet": {"path": "/healthz", "port": "kv-evictor"}, "timeoutSeconds": 5}
 
@@ -34,8 +34,6 @@ def test_the_container_runs_beside_the_engine_with_its_folder_and_nothing_else_o
         "args": [
             "--root=/kv-tier",
             f"--capacity-bytes={CAPACITY}",
-            "--high-percent=90",
-            "--low-percent=85",
             "--free-floor-bytes=100",
             "--stall-s=120",
             "--address=$(POD_IP)",
@@ -75,9 +73,9 @@ def started_as_in_the_pod(folder: Path, disk: Disk) -> subprocess.Popen[str]:
     package.mkdir(parents=True)
     for name, text in MODULES.items():
         (package / name).write_text(text)
-    there = Evicted("", {**MOUNT, "mountPath": str(disk.root)}, [], capacity_bytes=CAPACITY, port=0)
+    there = Evicted("", {**MOUNT, "mountPath": str(disk.root)}, [], capacity_bytes=CAPACITY)
     container: dict[str, Any] = evictor_container(there)
-    arguments = [value.replace("$(POD_IP)", "127.0.0.1") for value in container["args"]]
+    arguments = [value.replace("$(POD_IP)", "127.0.0.1").replace("=9402", "=0") for value in container["args"]]
     extra = ["--any-folder"] if disk.kind == "folder" else []
     command = [sys.executable, *container["command"][1:], *arguments, *extra]
     return subprocess.Popen(command, cwd=package.parent, stdout=subprocess.PIPE, text=True, env={})

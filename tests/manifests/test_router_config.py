@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
 import yaml
 
+from beamline.crds import find
 from manifests import render
+from manifests.chosen import llmd_release
+from manifests.llmd.objectives import objectives
+from stacks.catalog_files import load_catalog
 
 from .cases import spec_of
 from .cluster_objects import flag, objects_of
@@ -250,6 +255,16 @@ def test_a_band_has_a_name_that_clients_can_say() -> None:
     found = {body["metadata"]["name"]: body["spec"] for body in objects_of("bands").kind("InferenceObjective")}
     pool = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "engine"}
     assert found == {"agents": {"priority": 1, "poolRef": pool}, "rest": {"priority": 0, "poolRef": pool}}
+
+
+def test_objectives_have_the_version_of_the_release_which_is_one_that_the_kit_installs() -> None:
+    """The kit brings the definition, so a row with another version would be refused by the API server."""
+    spec = spec_of("bands")
+    row = llmd_release(spec).model_copy(update={"inference_objective_api_version": "llm-d.ai/v9"})
+    other = dataclasses.replace(spec, rows=dataclasses.replace(spec.rows, release=row))
+    assert {item.body["apiVersion"] for item in objectives(other)} == {"llm-d.ai/v9"}
+    asked = {row.inference_objective_api_version for row in load_catalog().llmd_releases.values()}
+    assert [version for version in sorted(asked) if find(version, "InferenceObjective") is None] == []
 
 
 @pytest.mark.parametrize("case", ["events", "events-of-groups"])

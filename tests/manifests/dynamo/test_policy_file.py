@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from manifests.dynamo.bands import default_band, quantum_tokens, queue_limit
+from manifests.dynamo.bands import quantum_tokens, queue_limit
 from manifests.dynamo.policy_file import policy_file
-from stacks.spec import Band
+from stacks.spec import Band, FlowControl
 
 from ..cases import spec_of
 from ..cluster_objects import objects_of
@@ -96,4 +96,4 @@ def test_a_band_below_zero_is_full_first() -> None:
 
 
 def test_who_names_no_band_is_in_the_one_of_zero() -> None:
-    assert default_band(BY_PRIORITY) == "default"
+    assert FlowControl(order="arrival", bands=BY_PRIORITY).default_band == "default"
