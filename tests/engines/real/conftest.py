@@ -71,6 +71,11 @@ def _summarize(found: dict[str, dict[str, Any]], seconds: float) -> None:
     )
 
 
+def say(line: str) -> None:
+    """Have a line printed at the end."""
+    _SUMMARY.append(line)
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Print what was judged."""
     for line in _SUMMARY:
