@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from stacks.checks.candidate import Candidate, about
 from stacks.checks.engine_arguments import refused
@@ -22,20 +22,33 @@ def repeated_arguments(c: Candidate) -> Iterator[Problem]:
     owners = {
         _stem(name): (flag, owner) for flag, owner in _owned(c).items() for name in (flag, reading(flag, known)[0])
     }
+    families = c.rows.engine.owned.argument_prefixes
     for given, value in arguments.items():
         names = [given, *sorted(name for name, _ in readings(given, known))]
-        flag, owner = next(filter(None, (owners.get(_stem(name)) or _family(c, name) for name in names)), ("", ""))
-        if flag:
+        flag, owner = next((owners[_stem(name)] for name in names if _stem(name) in owners), ("", ""))
+        why = f"the kit writes {'this flag' if given == flag else flag} itself; it follows from {owner}"
+        if not flag:
+            owner = next(filter(None, (_owner(_stem(name), families) for name in names)), "")
+            why = f"what it sets follows from {owner}"
+        if owner:
             yield Problem(
                 rule="extra-argument-owned",
                 path=f"{_ARGUMENTS}.{given}",
                 value=value,
-                why=f"the kit writes {'this flag' if given == flag else flag} itself; it follows from {owner}, and so "
-                "do other numbers of the stack, which would not follow this one",
+                why=f"{why}, and so do other numbers of the stack, which would not follow this one",
                 allowed="flags that the kit has no key for",
-                remedy=f"set {owner} in its place" if owner.startswith(("serving.", "model.")) else "leave it out",
+                remedy=_instead(owner),
                 source="stacks/catalog/engines",
             )
+
+
+def _owner(name: str, families: Mapping[str, str]) -> str:
+    """What a name follows from by its beginning; empty where nobody owns it."""
+    return next((owner for prefix, owner in families.items() if name.startswith(prefix)), "")
+
+
+def _instead(owner: str) -> str:
+    return f"set {owner} in its place" if owner.startswith(("serving.", "model.")) else "leave it out"
 
 
 def _owned(c: Candidate) -> dict[str, str]:
@@ -47,12 +60,6 @@ def _owned(c: Candidate) -> dict[str, str]:
         **dict.fromkeys(support.arguments, "the model's row"),
         **dict.fromkeys(needs.arguments if needs else {}, "serving.shape.expert_parallel"),
     }
-
-
-def _family(c: Candidate, flag: str) -> tuple[str, str] | None:
-    """A flag of a group that has one owner."""
-    families = c.rows.engine.owned.argument_prefixes
-    return next(((flag, owner) for prefix, owner in families.items() if _stem(flag).startswith(prefix)), None)
 
 
 def _stem(flag: str) -> str:
@@ -69,16 +76,17 @@ def extra_environment(c: Candidate) -> Iterator[Problem]:
     theirs = (
         set(transport.environment) | set(transport.environment_by_engine.get(engine.kind, {})) if transport else set()
     )
-    families = tuple(engine.owned.environment_prefixes)
     for name, value in c.preset.serving.engine.extra_environment.items():
-        why = ""
+        why, owner = "", _owner(name, engine.owned.environment_prefixes)
         refusal = engine.refused_environment.get(name)
         if refusal is not None and refused(c, refusal, value):
             why = refusal.why
         elif name in theirs and transport:
             why = f"the transport {transport.name} sets it, together with what belongs to it"
-        elif name in engine.owned.environment or name.startswith(families):
+        elif name in engine.owned.environment:
             why = "the kit sets it, and other parts of the stack depend on its value"
+        elif owner:
+            why = f"what it sets follows from {owner}, and so do other parts of the stack, which would not follow this"
         if why:
             yield Problem(
                 rule="extra-variable-owned",
@@ -86,7 +94,7 @@ def extra_environment(c: Candidate) -> Iterator[Problem]:
                 value=value,
                 why=why,
                 allowed="variables that nobody sets yet",
-                remedy="leave it out",
+                remedy=_instead(owner),
                 source="stacks/catalog/engines" if not transport or name not in theirs else "stacks/catalog/transports",
             )
 

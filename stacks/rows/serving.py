@@ -71,11 +71,11 @@ class Owned(Strict):
 
     arguments: dict[FlagName, Text] = Field(description="By flag, aliases too: a key of the preset, or words.")
     argument_prefixes: dict[Text, Text] = Field(
-        default_factory=dict, description="The same for all flags that begin like this, and have no name of their own."
+        default_factory=dict, description="What further flags follow from, by how they begin; the first that fits."
     )
     environment: list[EnvironmentName]
-    environment_prefixes: list[Text] = Field(
-        default_factory=list, description="How further variables begin that nobody else sets."
+    environment_prefixes: dict[Text, Text] = Field(
+        default_factory=dict, description="What further variables follow from, by how they begin; the first that fits."
     )
 
 
