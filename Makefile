@@ -85,7 +85,7 @@ test-engines: engines ## every preset's engine containers judged by vLLM's, SGLa
 engine-flags: engines ## read off the engines what their command lines and environments take: stacks/catalog/engine_flags
 	@$(BIN)/python -m tests.engines.write_flags
 
-kv-figures: engines ## let the engines divide every preset's GPU memory into KV cache: tests/engines/kv_figures.json, docs/kv-blocks.md
+kv-figures: engines ## let the engines divide every preset's GPU memory into KV cache: bench/kv_figures.json, docs/kv-blocks.md
 	@$(BIN)/python -m tests.engines.write_kv_figures
 
 fuzz: $(VENV)/.installed-dev ## 10,000 stack files, presets and catalog rows, other ones each time; FUZZ_INPUTS=n for more

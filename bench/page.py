@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.pairs import Compared
+from bench.pairs import Alone, Compared
 from bench.rows import Row
 
 __all__ = ["COLUMNS", "RIGHT", "Run", "cells", "page"]
@@ -37,6 +37,9 @@ def cells(row: Row) -> tuple[str, ...]:
             spread = f"{found.lowest:.2f} to {found.highest:.2f}"
             times = (f"{found.first_s:.2f}", f"{found.second_s:.2f}", str(found.pairs))
             return (row.question.name, f"{found.ratio:.2f}", spread, *times, *ends)
+        case Alone() as found:
+            spread = f"{found.lowest:.2f} to {found.highest:.2f}"
+            return (row.question.name, f"{found.median:.2f} {found.unit}", spread, _NONE, _NONE, str(found.runs), *ends)
         case count:
             return (row.question.name, str(count), *[_NONE] * 4, *ends)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-__all__ = ["Compared", "Pair", "Side", "alternate", "compare"]
+__all__ = ["Alone", "Compared", "Pair", "Side", "alternate", "compare", "repeat"]
 
 Side = Callable[[], float]
 """Does one side once and returns how long it took, in seconds."""
@@ -39,6 +39,25 @@ class Compared:
     """Median of the pairs' ratios, which is not the ratio of the medians."""
     lowest: float
     highest: float
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What one side says that is compared with nothing: its median, and between which values it was."""
+
+    runs: int
+    median: float
+    lowest: float
+    highest: float
+    unit: str
+
+
+def repeat(side: Side, runs: int, unit: str) -> Alone:
+    """Do a side several times; raises ValueError without a run."""
+    found = [side() for _ in range(runs)]
+    if not found:
+        raise ValueError("nothing was measured")
+    return Alone(runs, median(found), min(found), max(found), unit)
 
 
 def alternate(first: Side, second: Side, pairs: int, *, warm_up: bool) -> list[Pair]:

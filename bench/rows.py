@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from bench.pairs import Compared
+from bench.pairs import Alone, Compared
 
 __all__ = ["Goal", "Question", "Row", "Verdict", "any_broken"]
 
@@ -48,15 +48,21 @@ class Question:
 
 @dataclass(frozen=True)
 class Row:
-    """One row, measured: a comparison, or a count."""
+    """One row, measured: a comparison, a figure of one side alone, or a count."""
 
     question: Question
-    measured: Compared | int
+    measured: Compared | Alone | int
 
     @property
     def figure(self) -> float:
-        """What is judged: the median ratio, or the count."""
-        return self.measured if isinstance(self.measured, int) else self.measured.ratio
+        """What is judged: the median ratio, the median, or the count."""
+        match self.measured:
+            case Compared() as found:
+                return found.ratio
+            case Alone() as found:
+                return found.median
+            case count:
+                return count
 
     @property
     def verdict(self) -> Verdict:

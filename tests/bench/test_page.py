@@ -7,7 +7,7 @@ import re
 from bench.applying import APPLYING
 from bench.cold import CHECKOUT
 from bench.page import COLUMNS, Run, cells, page
-from bench.pairs import Pair, compare
+from bench.pairs import Pair, compare, repeat
 from bench.planning import PLANNING
 from bench.rows import Goal, Question, Row
 
@@ -35,6 +35,12 @@ def test_cells_of_a_comparison() -> None:
 
 def test_cells_of_a_count() -> None:
     assert cells(COUNTED) == ("modules", "2", "-", "-", "-", "-", "at most 0", "broken")
+
+
+def test_cells_of_a_figure_alone() -> None:
+    took = iter((0.25, 0.125, 0.5))
+    alone = Row(Question("check", "A check.", "", Goal(0.3), "In process."), repeat(lambda: next(took), 3, "s"))
+    assert cells(alone) == ("check", "0.25 s", "0.12 to 0.50", "-", "-", "3", "at most 0.3", "met")
 
 
 def test_the_whole_page() -> None:

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Mapping
 
 from beamline.sandbox.home import CHECKOUT
+from bench.kv_blocks import BOUND, FILE, EngineFigures, deviations, ours, read_figures
 from stacks.preset_files import preset_names
 from stacks.resolve import StackSpec
 from stacks.wording import some
 from tests.engines.asking import every_spec
-from tests.engines.kv_figures import BOUND, FILE, Row, deviations, ours, read_rows
 from tests.engines.sizes import SIZES
 
 __all__ = ["KV_BLOCKS", "kv_blocks_page"]
@@ -19,7 +19,7 @@ KV_BLOCKS = CHECKOUT / "docs" / "kv-blocks.md"
 _INTRODUCTION = """\
 # KV blocks
 
-Generated from `tests/engines/kv_figures.json` by `make golden`: do not edit. `make kv-figures` asks the engines again.
+Generated from `bench/kv_figures.json` by `make golden`: do not edit. `make kv-figures` asks the engines again.
 
 What vLLM {vllm} and SGLang {sglang} make of the bytes that the kit leaves for KV cache on one GPU, by their own code
 without a GPU ({as_of}), and what `beamline size` and `plan` say of the same bytes (`stacks/kv_blocks.py`). The bound is
@@ -43,7 +43,7 @@ _RULE = ("---", "---", "---:", "---:", "---:", "---:", "---")
 
 def kv_blocks_page() -> str:
     """Return the page."""
-    specs, rows, head = every_spec(), read_rows(), json.loads(FILE.read_text(encoding="utf-8"))
+    specs, rows, head = every_spec(), read_figures(), json.loads(FILE.read_text(encoding="utf-8"))
     largest = max((abs(each) for row in rows for each in deviations(row, specs)), default=0.0)
     shipped = set(preset_names())
     return "\n".join(
@@ -63,23 +63,23 @@ def kv_blocks_page() -> str:
     )
 
 
-def _table(rows: Iterable[Row], specs: Mapping[str, StackSpec], names: set[str]) -> list[str]:
+def _table(rows: Iterable[EngineFigures], specs: Mapping[str, StackSpec], names: set[str]) -> list[str]:
     shown = ((sorted(stack for stack in row.stacks if stack.partition("/")[0] in names), row) for row in rows)
     lines = sorted((", ".join(stacks), *_cells(row, specs)) for stacks, row in shown if stacks)
     return [f"| {' | '.join(line)} |" for line in (_COLUMNS, _RULE, *lines)]
 
 
-def _cells(row: Row, specs: Mapping[str, StackSpec]) -> tuple[str, ...]:
+def _cells(row: EngineFigures, specs: Mapping[str, StackSpec]) -> tuple[str, ...]:
     tokens = ours(_spec(row, specs), decodes_only=row.decodes_only).tokens
     figures = (row.bytes_per_rank, row.theirs.tokens, tokens)
     return (row.engine, *(f"{figure:,}" for figure in figures), f"{deviations(row, specs)[0]:+.2%}", _parts(row))
 
 
-def _spec(row: Row, specs: Mapping[str, StackSpec]) -> StackSpec:
-    return specs[row.stacks[0].partition("/")[0]]
+def _spec(row: EngineFigures, specs: Mapping[str, StackSpec]) -> StackSpec:
+    return specs[row.names[0]]
 
 
-def _parts(row: Row) -> str:
+def _parts(row: EngineFigures) -> str:
     parts = row.parts
     if row.engine == "vllm":
         return f"{parts['blocks']:,} blocks, {some(parts['groups'], 'group')}"

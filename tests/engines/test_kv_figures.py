@@ -10,11 +10,11 @@ from functools import cache
 
 import pytest
 
+from bench.kv_blocks import BOUND, EngineFigures, deviation, deviations, ours, read_figures
 from stacks.preset_files import preset_names
 from stacks.resolve import StackSpec
 from stacks.spec import PrefillDecode
 from tests.engines.asking import every_spec
-from tests.engines.kv_figures import BOUND, Row, deviation, deviations, ours, read_rows
 from tests.engines.sizes import SIZES
 
 STALE = "run `make kv-figures` and read what changes"
@@ -25,8 +25,8 @@ def specs() -> Mapping[str, StackSpec]:
     return every_spec()
 
 
-def rows_of(name: str) -> list[Row]:
-    return [row for row in read_rows() for stack in row.stacks if stack.partition("/")[0] == name]
+def rows_of(name: str) -> list[EngineFigures]:
+    return [row for row in read_figures() if name in row.names]
 
 
 @pytest.mark.parametrize("name", [*preset_names(), *SIZES])
@@ -45,7 +45,7 @@ def test_the_kit_divides_as_the_engine_does(name: str) -> None:
 
 def test_every_worker_has_figures() -> None:
     """And nothing else has: a stack that is gone leaves none behind."""
-    listed = [stack for row in read_rows() for stack in row.stacks]
+    listed = [stack for row in read_figures() for stack in row.stacks]
     assert {stack.partition("/")[0] for stack in listed} == set(specs()), STALE
     assert len(listed) == len(set(listed))
 
@@ -53,8 +53,8 @@ def test_every_worker_has_figures() -> None:
 def test_the_former_formula_would_be_refused() -> None:
     """(Bytes - windows of running sequences) / bytes of a token, as the kit once had it of vLLM."""
     off: dict[bool, list[float]] = {True: [], False: []}
-    for row in read_rows():
-        for name in {stack.partition("/")[0] for stack in row.stacks if row.engine == "vllm"} & set(preset_names()):
+    for row in read_figures():
+        for name in set(row.names) & set(preset_names()) if row.engine == "vllm" else ():
             found, serving = specs()[name].derived, specs()[name].preset.serving
             windows = serving.engine.max_sequences * found.kv_window_bytes_per_sequence
             former = (found.kv_room_bytes_per_replica - windows) // found.kv_bytes_per_token

@@ -6,9 +6,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from bench.kv_blocks import FILE
 from tests.docs.kv_blocks_page import KV_BLOCKS, kv_blocks_page
 from tests.engines.asking import ask, every_case
-from tests.engines.kv_figures import FILE, figures_text, measured
+from tests.engines.kv_figures import figures_text, measured
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:

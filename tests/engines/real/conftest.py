@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from bench.kv_blocks import BOUND, deviations
 from tests.engines.asking import CHECKOUT, PYTHON, Case, ask, every_case, every_spec
-from tests.engines.kv_figures import BOUND, deviations, measured
+from tests.engines.kv_figures import measured
 
 ENGINES = ("vllm", "sglang")
 BAD: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("bad_cases.yaml").read_text())

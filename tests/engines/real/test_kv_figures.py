@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from bench.kv_blocks import BOUND, FILE, deviations
 from tests.engines.asking import every_spec
-from tests.engines.kv_figures import BOUND, FILE, deviations, figures_text, measured
+from tests.engines.kv_figures import figures_text, measured
 
 Answers = dict[str, dict[str, Any]]
 
