@@ -15,7 +15,6 @@ from manifests.weight_sets import drafter_weights
 from stacks.parallelism import data_parallel
 from stacks.resolve import StackSpec
 from stacks.roles import Role
-from stacks.rows import LlmdRelease
 from stacks.spec import HostDramOffload, LocalSsdOffload, TieredOffload
 
 __all__ = ["vllm_environment", "vllm_settings"]
@@ -34,7 +33,7 @@ def vllm_settings(spec: StackSpec, role: Role) -> dict[str, Any]:
         "max-model-len": serving.context_tokens,
         "max-num-seqs": engine.max_sequences,
         "max-num-batched-tokens": engine.batched_tokens,
-        "max-num-queued-reqs": engine.max_waiting_requests,
+        "max-num-queued-reqs": spec.derived.engine_requests,
         "gpu-memory-utilization": engine.gpu_memory_utilization,
         "kv-cache-dtype": serving.kv_cache.dtype,
         "block-size": serving.kv_cache.block_size_tokens,
@@ -102,17 +101,16 @@ def _host_tier(spec: StackSpec) -> dict[str, Any]:
         "blocks_per_chunk": spec.rows.engine.offload.blocks_per_chunk,
         # An agent's next prompt contains the answer before it, so answers are worth keeping too.
         "offload_prompt_only": False,
-        **({"self_describing_kv_events": True} if _picker_listens(spec) else {}),
+        # Without it events of this tier name no tokens, and no router can use them.
+        **({"self_describing_kv_events": True} if publishes_events(spec) else {}),
     }
 
 
-def _picker_listens(spec: StackSpec) -> bool:
-    """llm-d's picker learns what the tier holds from events that say which tokens a block has."""
-    return publishes_events(spec) and isinstance(spec.rows.release, LlmdRelease)
-
-
 def _ssd_tier() -> dict[str, Any]:
-    """It has no size of its own: the evictor beside the engine bounds it."""
+    """It has no size of its own: the evictor beside the engine bounds it.
+
+    Its events stay off: the engine would tell of what it wrote, and never of what the evictor took away.
+    """
     return {
         "type": "fs",
         "root_dir": f"{KV_TIER_PATH}/blocks",

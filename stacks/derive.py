@@ -50,7 +50,7 @@ from stacks.pools import STARTUP_SAFETY, Pool, accelerator_pools
 from stacks.roles import roles
 from stacks.row_lookup import Rows
 from stacks.rows import DynamoRelease, LlmdRelease
-from stacks.spec import LocalSsd, PrefillDecode, Preset
+from stacks.spec import LocalSsd, PrefillDecode, Preset, VllmEngine
 from stacks.versions import numbers
 from stacks.weight_storage import load_gb_per_s, sidecar
 
@@ -115,6 +115,13 @@ def _proxy(preset: Preset, rows: Rows) -> _Proxy:
 def _places(preset: Preset) -> int:
     running = preset.serving.engine.max_sequences * data_parallel(preset.serving)
     return max(running + 1, round(running * (1 + LOOKAHEAD)))
+
+
+def _engine_requests(preset: Preset) -> int | None:
+    engine = preset.serving.engine
+    if not isinstance(engine, VllmEngine) or engine.max_waiting_requests is None:
+        return None
+    return engine.max_sequences * data_parallel(preset.serving) + engine.max_waiting_requests
 
 
 def derive(preset: Preset, rows: Rows) -> Derived:
@@ -218,6 +225,7 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         scale_down_period_s=min(workload_s, LONGEST_SCALE_PERIOD_S) if scaling else None,
         router_memory_limit_gib=router_gib,
         places_per_replica=_places(preset) if queues else None,
+        engine_requests=_engine_requests(preset),
         queue_bytes=int(router_gib * QUEUE_SHARE * GIB) if queues else None,
         router_budget_s=STARTUP_SAFETY * engine.startup.image_pull_s,
         release_budget_s=STARTUP_SAFETY * OPERATOR_START_S,

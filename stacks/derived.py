@@ -209,6 +209,11 @@ class Derived:
     places_per_replica: int | None = _value(
         "requests", f"max_sequences x data_parallel x {1 + LOOKAHEAD:g}; null: no flow control of llm-d's"
     )
+    engine_requests: int | None = _value(
+        "requests",
+        "max_sequences x data_parallel + max_waiting_requests: what vLLM bounds, as it counts those that run as well; "
+        "null: no bound, or another engine",
+    )
     queue_bytes: int | None = _value(
         "bytes", f"router_memory_limit_gib x {QUEUE_SHARE:g}, for requests that wait; null: no flow control of llm-d's"
     )

@@ -3,8 +3,8 @@
 Flags for these are deprecated and go in Dynamo 1.7; the file is read by 1.6 and 1.7 alike. It is parsed strictly, so
 only keys that both know are written, and whatever their defaults differ in (the order of queues) is said.
 
-- Costs are the release's own, written out: a lower one wins, and every cached block takes its weight off. SGLang tells
-  of blocks in GPU and host memory and never of those on disk; their weight then does nothing.
+- Costs are the release's own, written out: a lower one wins, and every cached block takes its weight off. Engines
+  tell of blocks in GPU and host memory and never of those on disk; their weight does nothing.
 - A band is a policy family with one class, which clients choose by header; whoever names none, or one that is not
   there, is in the default family. Buckets by uncached length are not used: one bucket holds all.
 - A class queues only with a busy threshold. A worker is busy while more uncached prompt tokens wait in it than one step

@@ -118,7 +118,7 @@ def _disaggregation(spec: StackSpec, role: Role) -> dict[str, Any]:
 
 
 def _tier(spec: StackSpec, role: Role) -> dict[str, Any]:
-    """HiCache. Its size is of one rank, in GB of 10^9 bytes (srt/mem_cache/pool_host/base.py), rounded down.
+    """HiCache. Its size is of one rank, in GB of 10^9 bytes (srt/mem_cache/pool_host/base.py); 0 would be no size.
 
     Blocks are copied as they are made: on eviction only, sliding windows would be lost (sgl-project/sglang#28468).
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Any
+from typing import Any, Literal
 
 from stacks.charts import ChartReference
 from stacks.derived import Derived
@@ -52,6 +52,11 @@ class Candidate:
         """How many replicas more the serving pools have room for; below zero they are too small."""
         nodes = self.preset.nodes_of("serving")
         return nodes * self.derived.replicas_per_node // self.derived.nodes_per_replica - self.derived.replicas
+
+    def tier_path(self, tier: Literal["host_dram", "local_ssd"]) -> str:
+        """Return the key that sizes a tier below GPU memory."""
+        key = f"{tier}_gib_per_replica" if self.preset.serving.kv_cache.offload.kind == "tiered" else "gib_per_replica"
+        return f"serving.kv_cache.offload.{key}"
 
 
 Check = Callable[[Candidate], Iterator[Problem]]

@@ -184,7 +184,7 @@ def host_memory(c: Candidate) -> Iterator[Problem]:
     tiered = tier > 0 and per_node * _largest_pod_gib(_without_tier(c)) <= available
     yield Problem(
         rule="host-memory",
-        path=_tier_path(c, "host_dram") if tiered else f"{c.serving_pools[0].path}.machine_type",
+        path=c.tier_path("host_dram") if tiered else f"{c.serving_pools[0].path}.machine_type",
         value=tier if tiered else c.rows.hardware.machine_type,
         why=f"a node's engine pods need {per_node} x {largest} GiB of memory, "
         f"{c.rows.hardware.machine_type} leaves {available} GiB for them"
@@ -202,7 +202,7 @@ def host_tier_size(c: Candidate) -> Iterator[Problem]:
     if offload.host_dram_gib > proven:
         yield Problem(
             rule="host-tier-unproven",
-            path=_tier_path(c, "host_dram"),
+            path=c.tier_path("host_dram"),
             value=offload.host_dram_gib,
             why=f"{proven} GiB is the largest host tier of a replica that a public run reports; pinning more has "
             "failed on some hosts, at the engine's start or in silence",
@@ -225,7 +225,7 @@ def tier_adds(c: Candidate) -> Iterator[Problem]:
     if 0 < size <= above and room > 0:
         yield Problem(
             rule="tier-below-gpu-cache",
-            path=_tier_path(c, lowest),
+            path=c.tier_path(lowest),
             value=size,
             why=f"the {what} of a replica holds {above} GiB of KV cache, and all it computes is copied to "
             "the tier; a smaller one would hold little that is not above it",
@@ -252,7 +252,7 @@ def local_ssd(c: Candidate) -> Iterator[Problem]:
     tiered = _on_ssd(c) and weights_gib + per_node * without <= available
     yield Problem(
         rule="local-ssd-capacity",
-        path=_tier_path(c, "local_ssd") if tiered else f"{c.serving_pools[0].path}.machine_type",
+        path=c.tier_path("local_ssd") if tiered else f"{c.serving_pools[0].path}.machine_type",
         value=c.preset.serving.kv_cache.offload.local_ssd_gib if tiered else c.rows.hardware.machine_type,
         why=f"weights ({weights_gib} GiB) and a node's {pods} ({per_node} x {each} GiB) "
         f"need {needed} GiB, the node's local SSD has {available} GiB for them; a full disk "
@@ -270,12 +270,6 @@ def _ephemeral_gib(derived: Derived) -> int:
 
 def _on_ssd(c: Candidate) -> bool:
     return c.preset.serving.kv_cache.offload.local_ssd_gib > 0
-
-
-def _tier_path(c: Candidate, tier: Literal["host_dram", "local_ssd"]) -> str:
-    """The key that sizes a tier."""
-    key = f"{tier}_gib_per_replica" if c.preset.serving.kv_cache.offload.kind == "tiered" else "gib_per_replica"
-    return f"serving.kv_cache.offload.{key}"
 
 
 def _boot_disk(c: Candidate, per_node: int) -> Iterator[Problem]:

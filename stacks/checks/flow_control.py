@@ -86,4 +86,27 @@ def waits(c: Candidate) -> Iterator[Problem]:
             )
 
 
-CHECKS = (order, bands, waits)
+@about("serving.router.kind", "serving.router.release")
+def turn_weight(c: Candidate) -> Iterator[Problem]:
+    """What waiting is worth belongs to the one order that weighs it; releases differ in the default."""
+    flow = c.preset.serving.routing.flow_control
+    if flow is None or flow.order not in c.rows.release.flow.words:
+        return
+    weight, path = flow.turns_per_waited_s, "serving.routing.flow_control.turns_per_waited_s"
+    if (weight is None) == (flow.order == "turn_priority"):
+        yield Problem(
+            rule="turns-per-waited",
+            path=path,
+            value=weight,
+            why="releases of the picker differ tenfold in what they take where nothing is said"
+            if weight is None
+            else "only turn_priority weighs waiting against depth, so this would do nothing",
+            allowed="a number of turns" if weight is None else "null",
+            remedy="set it; 0.5 with a wait of 60 seconds lets a newcomer overtake 30 turns"
+            if weight is None
+            else "leave it out, or set order to turn_priority",
+            source="llm-d/llm-d-router#2116: turnPriorityTimeWeight, 0.05 or 0.5",
+        )
+
+
+CHECKS = (order, bands, waits, turn_weight)

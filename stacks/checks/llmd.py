@@ -26,32 +26,17 @@ def _control(c: Candidate) -> tuple[LlmdRelease, FlowControl] | None:
 
 
 @about("serving.router.kind")
-def turn_weight(c: Candidate) -> Iterator[Problem]:
-    """What a second of waiting is worth decides whom a newcomer can ever overtake; releases differ in the default."""
+def newcomers(c: Candidate) -> Iterator[Problem]:
+    """What a second of waiting is worth decides whom a newcomer can ever overtake."""
     if (found := _control(c)) is None:
         return
     _, control = found
-    weight, path = control.turns_per_waited_s, "serving.routing.flow_control.turns_per_waited_s"
-    if (weight is None) == (control.order == "turn_priority"):
-        yield Problem(
-            rule="turns-per-waited",
-            path=path,
-            value=weight,
-            why="releases of the picker differ tenfold in what they take where nothing is said"
-            if weight is None
-            else "only turn_priority weighs waiting against depth, so this would do nothing",
-            allowed="a number of turns" if weight is None else "null",
-            remedy="set it; 0.5 with a wait of 60 seconds lets a newcomer overtake 30 turns"
-            if weight is None
-            else "leave it out, or set order to turn_priority",
-            source="llm-d/llm-d-router#2116: turnPriorityTimeWeight, 0.05 or 0.5",
-        )
-        return
+    weight = control.turns_per_waited_s
     for name, band in control.bands.items():
         if weight is not None and weight * band.longest_wait_s < _SHALLOW_TURNS:
             yield Problem(
                 rule="newcomers-starve",
-                path=path,
+                path="serving.routing.flow_control.turns_per_waited_s",
                 value=weight,
                 why=f"in band {name} a request waits {band.longest_wait_s} s at most, which makes up for "
                 f"{weight * band.longest_wait_s:g} turns: behind deeper sessions a new one is refused, however long "
@@ -79,6 +64,24 @@ def waits(c: Candidate) -> Iterator[Problem]:
             allowed="the same longest_wait_s in each",
             remedy="make them the same, or choose a release with a wait for each band",
             source=release.plugins.source,
+        )
+
+
+@about("serving.router.kind", "serving.engine")
+def places(c: Candidate) -> Iterator[Problem]:
+    """What the picker sends to a replica, the replica has to take."""
+    sent, taken = c.derived.places_per_replica, c.derived.engine_requests
+    if sent is not None and taken is not None and taken < sent:
+        running = taken - (c.preset.serving.engine.max_waiting_requests or 0)
+        yield Problem(
+            rule="places-beyond-engine",
+            path="serving.engine.max_waiting_requests",
+            value=c.preset.serving.engine.max_waiting_requests,
+            why=f"with flow control the picker has up to {sent} requests at a replica, a few beyond the {running} that "
+            f"run, so that none stands idle; this one refuses all beyond {taken}",
+            allowed=f"{sent - running} or more, or null: then the picker's places are the bound",
+            remedy="raise it, or leave it out",
+            source="derived: places_per_replica, engine_requests; see plan",
         )
 
 
@@ -174,6 +177,7 @@ def disaggregation(c: Candidate) -> Iterator[Problem]:
             remedy="raise it",
             source="vllm-project/vllm#50913",
         )
+    waiting = c.preset.serving.engine.max_waiting_requests
     if c.preset.serving.routing.flow_control is not None:
         yield Problem(
             rule="places-of-both-roles",
@@ -182,10 +186,12 @@ def disaggregation(c: Candidate) -> Iterator[Problem]:
             why="the picker counts the free places of prefill and decode replicas together: with decode full and "
             "prefill free it still lets requests through, and they wait in the engine, in order of arrival",
             allowed="aggregated, or what waits in engines is not ordered",
-            remedy="set serving.engine.max_waiting_requests, or serving.shape.kind to aggregated",
+            remedy="set serving.engine.max_waiting_requests, or serving.shape.kind to aggregated"
+            if waiting is None
+            else f"know that up to {waiting} requests a replica wait out of order; beyond that they are refused",
             source="llm-d/llm-d-router#2221: saturation by stage, after v0.10.0",
-            severity="warning",
+            severity="warning" if waiting is None else "note",
         )
 
 
-CHECKS: tuple[Check, ...] = (turn_weight, waits, pickers, events, disaggregation)
+CHECKS: tuple[Check, ...] = (newcomers, waits, places, pickers, events, disaggregation)

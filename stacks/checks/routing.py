@@ -58,4 +58,21 @@ def scorers(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (taking_turns, scorers_of_llmd, scorers)
+def events_unused(c: Candidate) -> Iterator[Problem]:
+    """Events are heard for the sake of prefixes."""
+    policy = c.preset.serving.routing.policy
+    weights = policy.scorers if isinstance(policy, PrefixAndLoad) and policy.cache_view == "events" else None
+    if weights is not None and weights.prefix_cache == 0:
+        yield Problem(
+            rule="events-unused",
+            path="serving.routing.policy.scorers.prefix_cache",
+            value=0,
+            why="replicas would tell what they have cached, and nothing looks at it: the picker refuses a listener "
+            "that no scorer needs",
+            allowed="above 0 with cache_view events",
+            remedy="give it a weight, or set serving.routing.policy.cache_view to approximate",
+            source="llm-d-router v0.10.0, pkg/epp/config/loader: an extractor has to be among the plugins",
+        )
+
+
+CHECKS = (taking_turns, scorers_of_llmd, scorers, events_unused)

@@ -124,6 +124,34 @@ def gauges(c: Candidate) -> Iterator[Problem]:
         )
 
 
+@about("serving.engine", "serving.router.kind", "serving.routing")
+def waiting(c: Candidate) -> Iterator[Problem]:
+    """As many requests as the target says have to be able to wait in a replica."""
+    scaling, bound, places = _scaling(c), c.preset.serving.engine.max_waiting_requests, c.derived.places_per_replica
+    if scaling is None or scaling.waiting_requests is None:
+        return
+    beside = None if places is None else places - c.preset.serving.engine.max_sequences
+    most = min((each for each in (bound, beside) if each is not None), default=None)
+    if most is not None and scaling.waiting_requests * (1 + _TOLERANCE) >= most:
+        yield Problem(
+            rule="scaling-never",
+            path=f"{_PATH}.waiting_requests",
+            value=scaling.waiting_requests,
+            why=f"replicas are added when more than {scaling.waiting_requests} and {_TOLERANCE:.0%} wait in each, and "
+            + (
+                f"with flow control at most {most} do: the rest waits at the router"
+                if most == beside
+                else f"a replica refuses all beyond {most}"
+            )
+            + ": none would ever be added for that",
+            allowed="null" if most == beside else f"below {most / (1 + _TOLERANCE):.0f}",
+            remedy="leave it out: running_share adds replicas as well"
+            if most == beside
+            else "lower it, or raise serving.engine.max_waiting_requests",
+            source=_HPA_DOCS,
+        )
+
+
 def gke(c: Candidate) -> Iterator[Problem]:
     """GKE reads gauges of pods from a version on, in some release channels."""
     row, cluster = c.rows.autoscaling.pod_metrics, c.preset.cluster
@@ -200,4 +228,4 @@ def told(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (target, limits, gauges, gke, told)
+CHECKS = (target, limits, gauges, waiting, gke, told)

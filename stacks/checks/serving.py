@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate, about
+from stacks.memory import GB, GIB
 from stacks.problems import Problem
 from stacks.rows import DynamoRelease
 from stacks.spec import Bucket, SglangEngine, VllmEngine
@@ -188,9 +189,9 @@ def window_pool(c: Candidate) -> Iterator[Problem]:
 
 @about("serving.engine.kind")
 def batch(c: Candidate) -> Iterator[Problem]:
-    """Each running sequence takes at least one token of a step."""
+    """Each running sequence takes at least one token of a step; SGLang's budget is for prompts alone."""
     engine = c.preset.serving.engine
-    if engine.batched_tokens < engine.max_sequences:
+    if isinstance(engine, VllmEngine) and engine.batched_tokens < engine.max_sequences:
         yield Problem(
             rule="batched-tokens",
             path="serving.engine.batched_tokens",
@@ -215,6 +216,18 @@ def offload_tier(c: Candidate) -> Iterator[Problem]:
             why=f"{c.rows.engine.kind} {c.rows.engine.version} has no such tier",
             allowed=", ".join(["none", *tiers]),
             remedy="choose an allowed tier",
+            source=c.rows.engine.offload.source,
+        )
+    step, size = c.rows.engine.offload.host_tier_step_gb_per_rank, c.derived.host_tier_bytes_per_rank
+    if step is not None and 0 < size < step * GB:
+        yield Problem(
+            rule="host-tier-step",
+            path=c.tier_path("host_dram"),
+            value=c.preset.serving.kv_cache.offload.host_dram_gib,
+            why=f"{c.rows.engine.kind} takes the tier in whole GB a rank, and {size / GB:.2g} of them is 0, which "
+            "it takes for no size at all: it would choose one by itself, larger than the pod",
+            allowed=f"{math.ceil(step * GB * c.derived.gpus_per_replica / GIB)} or more",
+            remedy="raise it, or set kv_cache.offload.kind to none",
             source=c.rows.engine.offload.source,
         )
 

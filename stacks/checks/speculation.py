@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate, about
 from stacks.problems import Problem
-from stacks.spec import Bucket, HuggingFace
+from stacks.spec import Bucket, HuggingFace, VllmEngine
 from stacks.wording import some
 
 __all__ = ["CHECKS"]
 
 
+@about("serving.engine.kind")
 def speculation(c: Candidate) -> Iterator[Problem]:
     """The drafter's block and the engine's batch must agree."""
     speculation, drafter, engine = c.preset.serving.speculation, c.rows.drafter, c.preset.serving.engine
@@ -28,7 +29,7 @@ def speculation(c: Candidate) -> Iterator[Problem]:
             source=drafter.source,
         )
     needed = engine.max_sequences * (speculation.tokens + 1)
-    if engine.batched_tokens < needed:
+    if isinstance(engine, VllmEngine) and engine.batched_tokens < needed:
         yield Problem(
             rule="speculative-batch",
             path="serving.engine.batched_tokens",

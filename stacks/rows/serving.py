@@ -56,6 +56,9 @@ class EngineOffload(Sourced):
     local_ssd_staging_gib_per_rank: NotNegative = Field(
         description="Host memory that blocks pass through on their way to local SSD."
     )
+    host_tier_step_gb_per_rank: Positive | None = Field(
+        description="What the size of a rank's host tier is a whole number of; null: it is in bytes."
+    )
     proven_host_tier_gib: Positive = Field(description="Largest host tier of one replica that a public run reports.")
 
 

@@ -115,7 +115,8 @@ class EngineSettings(Strict):
     version: Version = Field(description="A row of stacks/catalog/engines.")
     max_waiting_requests: Count | None = Field(
         default=None,
-        description="Requests that may wait in one replica; more are refused at once. Null: as many as come.",
+        description="Requests that may wait in one replica, beside those that run; more are refused at once. Dynamo's "
+        "router, where it queues, takes it for each band. Null: as many as come.",
     )
     extra_arguments: ExtraArguments = Field(default_factory=dict)
     extra_environment: ExtraEnvironment = Field(default_factory=dict)

@@ -39,14 +39,11 @@ def test_all_stacks_are_checked_when_none_is_named() -> None:
     assert [verdict["stack"] for verdict in verdicts] == completion.stack_names() != []
 
 
-_SMALL_TIER, _PLACES = {"tier-below-gpu-cache"}, {"places-of-both-roles"}
 SAID_OF = {
-    "a4x-max-dynamo-c1": _SMALL_TIER,
-    "a4x-max-llmd-c1": _SMALL_TIER,
-    **{f"{shape}-{rung}": _PLACES for shape in ("a4x-max-llmd", "g4-llmd") for rung in ("d1", "d")},
+    "a4x-max-dynamo-c1": {"tier-below-gpu-cache"},
+    "a4x-max-llmd-c1": {"tier-below-gpu-cache"},
 }
-"""What is true of a rung all the same: on GB300 host DRAM is smaller than what GPU memory holds; llm-d's picker
-counts the places of prefill and decode together."""
+"""What is true of a rung all the same: on GB300 host DRAM is smaller than what GPU memory holds."""
 
 
 @pytest.mark.parametrize("preset", SHIPPED)

@@ -57,7 +57,7 @@ CHANGES = {
     "drafter-from-bucket": {'--speculative-config={"method":"dflash","model":"DRAFTER","num_speculative_tokens":7}'},
     "local-ssd-tier": {f"--kv-transfer-config={json.dumps(_DISK_TIER, separators=(',', ':'))}"},
     "g4-llmd-multi": set(),
-    "kv-pool": {"--prefix-cache-retention-interval=16384", "--watermark=0.02", "--max-num-queued-reqs=64"},
+    "kv-pool": {"--prefix-cache-retention-interval=16384", "--watermark=0.02", "--max-num-queued-reqs=128"},
     "handed-on": {"--stream-interval=2"},
     "two-tiers": {f"--kv-transfer-config={json.dumps(_TWO_TIERS, separators=(',', ':'))}"},
 }

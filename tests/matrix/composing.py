@@ -42,6 +42,8 @@ KEYS: Mapping[str, str] = {
 }
 """Axis -> the key that chooses along it, or the section it is in."""
 
+_TIER_GIB = 16
+
 
 def _kinds(axis: str) -> dict[str, Any]:
     """The members of the union behind an axis."""
@@ -157,5 +159,6 @@ def composed(choice: Choice) -> dict[str, Any]:
 
 
 def _tier(choice: Choice) -> dict[str, Any]:
-    """The smallest tier of a kind: how large one may be is no axis."""
-    return dict(least(_kinds("KV tier")[choice["KV tier"]]))
+    """A small tier of each kind, which every engine takes as one: how large one may be is no axis."""
+    tier = least(_kinds("KV tier")[choice["KV tier"]])
+    return {key: _TIER_GIB if key.endswith("gib_per_replica") else value for key, value in tier.items()}

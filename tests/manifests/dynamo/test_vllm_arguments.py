@@ -15,27 +15,30 @@ EVENTS = {"enable_kv_cache_events": True, "endpoint": "tcp://*:5557", "publisher
 
 
 def test_the_engine_is_the_same_as_behind_llm_d() -> None:
-    """All but what belongs to an API server, and the model's path, which is a flag here."""
+    """All but what belongs to an API server, the model's path, which is a flag here, and events of the host tier."""
     alone = objects_of("g4-llmd").container("engine")["args"]
     under = arguments("g4-dynamo", "worker")
     assert [f"--model={alone[0]}"] == [a for a in under if a.startswith("--model=")]
+    tier = "--kv-transfer-config"
     assert {a.partition("=")[0] for a in set(alone[1:]) - set(under)} == {
         *(f"--{name}" for name in API_SERVERS),
         "--disable-access-log-for-endpoints",
+        tier,
     }
-    assert {a.partition("=")[0] for a in set(under) - set(alone)} == {"--model", "--kv-events-config"}
+    assert {a.partition("=")[0] for a in set(under) - set(alone)} == {"--model", "--kv-events-config", tier}
 
 
 def test_events_go_with_the_router_that_reads_them() -> None:
     worker = container(component(objects_of("g4-dynamo"), "worker"))
     assert flag(worker, "kv-events-config") == EVENTS
     added = set(arguments("g4-dynamo", "worker")) - set(arguments("dynamo-vllm-round-robin", "worker"))
-    assert [a.partition("=")[0] for a in added] == ["--kv-events-config"]
+    assert sorted(a.partition("=")[0] for a in added) == ["--kv-events-config", "--kv-transfer-config"]
+    assert flag(worker, "kv-transfer-config")["kv_connector_extra_config"]["self_describing_kv_events"] is True
 
 
 def test_bands_of_several_priorities_order_the_engine_too() -> None:
     added = set(arguments("dynamo-vllm-bands", "worker")) - set(arguments("g4-dynamo", "worker"))
-    assert added == {"--scheduling-policy=priority", "--max-num-queued-reqs=64"}
+    assert added == {"--scheduling-policy=priority", "--max-num-queued-reqs=128"}
 
 
 @pytest.mark.parametrize(
