@@ -42,7 +42,7 @@ KEYS: Mapping[str, str] = {
 }
 """Axis -> the key that chooses along it, or the section it is in."""
 
-_TIER_GIB = 16
+_TIER_GIB = 8
 
 
 def _kinds(axis: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ A new row of the catalog is on this page without a change to any code.
 - **a rule's name**: refused by that rule, which names the key to change. The rules are explained at the end.
 
 Each cell is about small stacks: one replica (one of each kind with prefill and decode apart), 16 sequences at once, a
-context of 8,192 tokens, tensor parallel as wide as one node allows or over two nodes, the hardware's own transport, the
+context of 8,192 tokens, tensor parallel as wide as one node allows or over two nodes, the hardware's own transport and
 a small tier. More replicas or a longer context may not fit where these do. `tests/matrix` also walks all pairs of
 values of all axes, and takes what plans through the schemas of Kubernetes and the rules over the resource graph.
 """
