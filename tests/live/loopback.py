@@ -25,6 +25,7 @@ __all__ = ["PYTHON", "WORKERS", "NotReadyError", "Running", "serving"]
 
 PYTHON = STACKS_DIR.parent / ".venv-dynamo" / "bin" / "python"
 WORKERS = 4
+"""Of all roles together, the same number of each."""
 _READY_S = 60
 _LOOK_EVERY_S = 0.1
 
@@ -61,7 +62,7 @@ class Running:
         return self.rendered.model
 
     def kill_worker(self, number: int) -> None:
-        """SIGKILL: no drain, no goodbye."""
+        """SIGKILL: no drain, no goodbye. Those of the first role come first."""
         self.workers[number].kill()
         self.workers[number].wait()
 
@@ -71,6 +72,14 @@ class Running:
         self.frontend.wait()
         self.frontend = self.start("frontend-again", self.rendered.frontend, self.rendered.frontend_variables)
         _await_ready(self)
+
+    def known(self) -> dict[str, set[str]]:
+        """The router's ids of the workers that it knows, by Dynamo's name of their role: backend, prefill."""
+        found: dict[str, set[str]] = {}
+        for instance in requests.get(f"{self.url}/health", timeout=5).json().get("instances", ()):
+            if instance.get("endpoint") == "generate":
+                found.setdefault(instance["component"], set()).add(str(instance["instance_id"]))
+        return found
 
     def metrics(self) -> dict[str, float]:
         """Sums of the frontend's metrics, over their labels, by name."""
@@ -93,7 +102,7 @@ class Running:
 def serving(
     found: Objects, folder: Path, *, simulated: Simulated | None = None, together: bool = True
 ) -> Iterator[Running]:
-    """Run a rendered stack, its workers in one process or each in its own; end all of them whatever happens."""
+    """Run a rendered stack, a role's workers in one process or each in its own; end all of them whatever happens."""
     for part in ("discovery", "home"):
         (folder / part).mkdir(parents=True)
     own = rendered(found, folder, port=_free_port(), simulated=simulated or Simulated())
@@ -104,12 +113,14 @@ def serving(
         return started[-1]
 
     try:
-        counts = [WORKERS] if together else [1] * WORKERS
+        of_role = WORKERS // len(own.workers)
+        counts = [of_role] if together else [1] * of_role
         running = Running(
             rendered=own,
             frontend=start("frontend", own.frontend, own.frontend_variables),
             workers=[
-                start(f"worker-{number}", [*own.worker, f"--num-workers={count}"], own.worker_variables)
+                start(f"{role}-{number}", [*arguments, f"--num-workers={count}"], own.worker_variables)
+                for role, arguments in own.workers.items()
                 for number, count in enumerate(counts)
             ],
             folder=folder,
@@ -152,7 +163,6 @@ def _registered(running: Running) -> int:
     try:
         if not requests.get(f"{running.url}/v1/models", timeout=5).json()["data"]:
             return 0
-        found = requests.get(f"{running.url}/health", timeout=5).json()
+        return sum(len(found) for found in running.known().values())
     except (requests.RequestException, ValueError, KeyError):
         return 0
-    return len({i["instance_id"] for i in found.get("instances", ()) if i.get("endpoint") == "generate"})

@@ -29,10 +29,12 @@ SUBSTITUTIONS: dict[str, str] = {
     "addresses": "loopback, where a pod has its own (DYN_TCP_RPC_HOST and three like it)",
     "weights": "a tokenizer alone, under the rendered name",
     "workers": "four mockers with the worker's block size, batch, sequences and context; few blocks, so that they fill",
+    "prefill and decode workers": "two mockers of each mode; they wait as if cache were moved, and move nothing",
 }
 """Rendered -> what stands in its place here."""
 
 _PROCESSOR = ("dyn-chat-processor", "reasoning-parser", "tool-call-parser", "enable-auto-tool-choice")
+_SOME_TOKENS = 8192
 _FOLDERS = ("HOME", "XDG_CACHE_HOME", "HF_HOME")
 _HOSTS = ("DYN_TCP_RPC_HOST", "DYN_TCP_RESPONSE_STREAM_HOST", "DYN_EVENT_PLANE_HOST", "DYN_HTTP_RPC_HOST")
 
@@ -45,7 +47,8 @@ class Rendered:
     url: str
     frontend: list[str]
     frontend_variables: Mapping[str, str]
-    worker: list[str]
+    workers: Mapping[str, list[str]]
+    """By role."""
     worker_variables: Mapping[str, str]
 
 
@@ -72,15 +75,17 @@ def frontend_arguments(found: Objects) -> list[str]:
 
 def rendered(found: Objects, folder: Path, *, port: int, simulated: Simulated) -> Rendered:
     """Take arguments and variables out of rendered objects, and put in their place what this machine has."""
-    main = container(workers(found)[0])
-    name = str(flag(main, "served-model-name"))
+    roles = {worker["name"]: container(worker) for worker in workers(found)}
+    name = str(flag(next(iter(roles.values())), "served-model-name"))
     common = {**{e["name"]: e["value"] for e in graph(found)["spec"]["env"]}, **_loopback(folder)}
     return Rendered(
         model=name,
         url=f"http://127.0.0.1:{port}",
         frontend=["-m", "dynamo.frontend", *_frontend(found, folder, port)],
         frontend_variables={**environment(component(found, "frontend")), **common},
-        worker=["-m", "dynamo.mocker", *_worker(main, name, folder, simulated)],
+        workers={
+            role: ["-m", "dynamo.mocker", *_worker(main, name, folder, simulated)] for role, main in roles.items()
+        },
         worker_variables=common,
     )
 
@@ -119,13 +124,20 @@ def _policy(found: Objects, folder: Path, name: str) -> Path:
 def _worker(main: Body, name: str, folder: Path, simulated: Simulated) -> list[str]:
     """A mocker like the rendered worker; the engines' flags mean the same under two names."""
     context = int(flag(main, "max-model-len") or flag(main, "context-length"))
+    mode = flag(main, "disaggregation-mode")
     return [
+        *([f"--disaggregation-mode={mode}"] if mode else []),
         f"--model-path={write_model(folder / 'model', context_tokens=context)}",
         f"--model-name={name}",
         "--engine-type=vllm",
         f"--block-size={flag(main, 'block-size') or flag(main, 'page-size')}",
         f"--max-num-seqs={flag(main, 'max-num-seqs') or flag(main, 'max-running-requests')}",
-        f"--max-num-batched-tokens={flag(main, 'max-num-batched-tokens') or flag(main, 'chunked-prefill-size')}",
+        f"--max-num-batched-tokens={_step_tokens(main)}",
         f"--num-gpu-blocks-override={simulated.blocks}",
         f"--speedup-ratio={simulated.speedup}",
     ]
+
+
+def _step_tokens(main: Body) -> int:
+    """SGLang's decode workers are told none: they compute no prompts."""
+    return int(flag(main, "max-num-batched-tokens") or flag(main, "chunked-prefill-size") or _SOME_TOKENS)

@@ -54,7 +54,10 @@ class Session:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back for one request; status 0: nothing did in time. ``worker`` is the router's id of who answered."""
+    """What came back for one request; status 0: nothing did in time.
+
+    ``worker`` is the router's id of who answered, ``prefill`` of who computed the prompt for it; empty: the same one.
+    """
 
     session: str
     turn: int
@@ -65,6 +68,7 @@ class Answer:
     cached_tokens: int = 0
     answer_tokens: int = 0
     worker: str = ""
+    prefill: str = ""
     text: str = field(default="", repr=False)
 
 
@@ -131,13 +135,14 @@ class _Client:
 
 
 async def _read(response: aiohttp.ClientResponse, session: str, turn: int, begun: float) -> Answer:
-    first, text, worker = float("nan"), "", ""
+    first, text, worker, prefill = float("nan"), "", "", ""
     usage: Mapping[str, Any] = {}
     async for line in response.content:
         if not line.startswith(b"data: ") or line.startswith(b"data: [DONE]"):
             continue
         chunk = json.loads(line[6:])
-        usage, worker = chunk.get("usage") or usage, _worker(chunk) or worker
+        usage, worker = chunk.get("usage") or usage, _worker(chunk, "decode") or worker
+        prefill = _worker(chunk, "prefill") or prefill
         for choice in chunk.get("choices", ()):
             if said := choice.get("delta", {}).get("content"):
                 first = time.monotonic() - begun if not text else first
@@ -151,12 +156,13 @@ async def _read(response: aiohttp.ClientResponse, session: str, turn: int, begun
         cached_tokens=(usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0,
         answer_tokens=len(text.split()),
         worker=worker,
+        prefill="" if prefill == worker else prefill,
         text=text,
     )
 
 
-def _worker(chunk: Mapping[str, Any]) -> str:
-    return str(((chunk.get("nvext") or {}).get("worker_id") or {}).get("decode_worker_id", ""))
+def _worker(chunk: Mapping[str, Any], role: str) -> str:
+    return str(((chunk.get("nvext") or {}).get("worker_id") or {}).get(f"{role}_worker_id", ""))
 
 
 async def _converse(client: _Client, session: Session, shape: Shape, headers: Mapping[str, str]) -> list[Answer]:
