@@ -24,6 +24,7 @@ __all__ = [
     "group_flags",
     "judge_dynamo_variables",
     "judge_frontend",
+    "judge_hand_over",
     "judge_vllm_worker",
     "own_words",
 ]
@@ -119,6 +120,14 @@ def judge_vllm_worker(case: dict[str, Any], verdict: Verdict) -> Any:
     verdict.stage("command line", strict)
     found = verdict.stage("command line", lambda: worker.parse_args(case["words"]))
     return None if found is None else found.engine_args
+
+
+def judge_hand_over(case: dict[str, Any], config: Any, verdict: Verdict) -> None:
+    """What a prefill worker does first with a request: find how its connector hands KV cache over."""
+    from dynamo.vllm.kv_connector_protocols import make_kv_connector_protocol
+
+    if "--disaggregation-mode=prefill" in case["words"]:
+        verdict.stage("hand-over", lambda: make_kv_connector_protocol(config))
 
 
 def judge_frontend(case: dict[str, Any], verdict: Verdict) -> None:

@@ -15,7 +15,7 @@ from vllm.usage.usage_lib import UsageContext
 from vllm.utils.argparse_utils import FlexibleArgumentParser
 
 from tests.engines.judge.cases import Verdict, environment, exact, unknown_variables
-from tests.engines.judge.dynamo import DYNAMO, dynamo_flags, judge_frontend, judge_vllm_worker
+from tests.engines.judge.dynamo import DYNAMO, dynamo_flags, judge_frontend, judge_hand_over, judge_vllm_worker
 from tests.engines.judge.flags import flags_of
 from tests.engines.judge.vllm_caches import capacity
 from tests.engines.judge.vllm_connectors import documents, judge_connectors
@@ -82,6 +82,7 @@ def _judge(case: dict[str, Any], scratch: str) -> dict[str, Any]:
                 if config is not None:
                     judge_connectors(config, verdict, scratch)
                     verdict.measure(verdict.stage("KV cache", lambda: capacity(config, case["kv_bytes_per_rank"])))
+                    judge_hand_over(case, config, verdict)
     return verdict.to_json()
 
 
