@@ -10,10 +10,9 @@ from typing import Any
 
 from manifests.caches import cache_environment
 from manifests.chosen import publishes_events
-from manifests.engine_roles import apart
 from manifests.fabric_claims import network_environment
 from manifests.kv_tier import has_local_ssd_tier, kv_tier_environment
-from manifests.kv_transfer import SIDE_CHANNEL_HOST
+from manifests.kv_transfer import side_channel
 from manifests.llmd.kv_events import ADDRESS_VARIABLE
 from manifests.vllm_settings import vllm_environment
 from stacks.resolve import StackSpec
@@ -36,8 +35,7 @@ def engine_environment(spec: StackSpec, role: Role) -> list[dict[str, Any]]:
     if derived.nodes_per_replica > 1:
         # The leader hands this address to the ranks of other nodes; with several networks vLLM would have to guess it.
         written.append(_address("VLLM_HOST_IP"))
-    if apart(role):
-        written.append(_address(SIDE_CHANNEL_HOST))
+    written += side_channel(role)
     if publishes_events(spec):
         written.append(_address(ADDRESS_VARIABLE))
     if role.tiered and has_local_ssd_tier(spec):

@@ -130,12 +130,8 @@ def network_environment(spec: StackSpec) -> dict[str, str]:
     found = {} if level is None else {"NCCL_P2P_LEVEL": str(level)}
     if transport is None:
         return found
-    engine = spec.rows.engine.kind
-    found |= transport.environment
-    found |= transport.environment_by_engine.get(engine, {})
-    if isinstance(spec.preset.serving.shape, PrefillDecode):
-        found |= transport.kv_environment.get(transport.kv_transfer.get(engine, ""), {})
-    return found
+    moves_kv = isinstance(spec.preset.serving.shape, PrefillDecode)
+    return {**found, **transport.variables(spec.rows.engine.kind, moves_kv=moves_kv)}
 
 
 def pod_affinity(spec: StackSpec, pods: Mapping[str, str] | None = None, *, keys: Sequence[str] = ()) -> dict[str, Any]:

@@ -4,7 +4,8 @@
   that waits for its turn renews it. It is longer than vLLM's own 30 seconds: a block that was given away too early is
   read as whatever is there then (vllm#38027).
 - A request whose blocks did not come fails. Computing them anew instead gave wrong text (vllm#49250).
-- Engines meet at an address that each says of itself, and that is localhost unless told otherwise.
+- Engines meet at an address that each says of itself, and that is localhost unless told otherwise; Dynamo finds one,
+  but not where NIXL is one of several connectors (dynamo/vllm/args.py: _uses_nixl_connector).
 - Only prefill has the tier: on decode, NIXL and the tier got into each other's way (vllm#34526, #35092).
 - The set of both is ``kv_both``, as blocks also come back from the tier (scheduler.py: defer_block_free).
 
@@ -19,10 +20,10 @@ from manifests.engine_roles import apart
 from stacks.resolve import StackSpec
 from stacks.roles import Role
 
-__all__ = ["SIDE_CHANNEL_HOST", "kv_transfer", "kv_transfer_flags"]
+__all__ = ["LEASE_S", "kv_transfer", "kv_transfer_flags", "side_channel"]
 
-SIDE_CHANNEL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
-_LEASE_S = 60
+LEASE_S = 60
+_SIDE_CHANNEL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 _KV_ROLES = {"prefill": "kv_producer", "decode": "kv_consumer"}
 
 
@@ -33,7 +34,7 @@ def kv_transfer(role: Role, tier: dict[str, Any] | None) -> dict[str, Any] | Non
     nixl = {
         "kv_connector": "NixlConnector",
         "kv_role": _KV_ROLES[role.name],
-        "kv_connector_extra_config": {"kv_lease_duration": _LEASE_S},
+        "kv_connector_extra_config": {"kv_lease_duration": LEASE_S},
     }
     whole = nixl if tier is None else _both(nixl, tier)
     return {**whole, "kv_load_failure_policy": "fail"}
@@ -53,3 +54,10 @@ def kv_transfer_flags(spec: StackSpec, role: Role) -> dict[str, Any]:
     if transport is None or not apart(role):
         return {}
     return dict(transport.kv_arguments.get(spec.rows.engine.kind, {}))
+
+
+def side_channel(role: Role) -> list[dict[str, Any]]:
+    """The variable that says at which address other engines find this one: the pod's own."""
+    if not apart(role):
+        return []
+    return [{"name": _SIDE_CHANNEL_HOST, "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]

@@ -5,7 +5,9 @@
   from the context, and frontends and workers have the same.
 - A worker that is told to go leaves discovery at once, waits ``DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS``, always all of
   it, and then breaks off what still runs; the frontend lets another worker of the role go on with it. Where there is no
-  other, the wait is as long as the longest request.
+  other, the wait is as long as the longest request. vLLM's prefill workers keep blocks of prompts that they are done
+  with until decode workers have fetched them, and nothing waits for that (ai-dynamo/dynamo#7319, #9344): so they stay
+  at least as long as the blocks' lease.
 Source: ai-dynamo 1.6.1, dynamo/common/utils/graceful_shutdown.py; dynamo/frontend/frontend_args.py (--migration-limit)
 """
 
@@ -17,6 +19,7 @@ from manifests.caches import cache_environment, home_environment
 from manifests.chosen import by_prefix, dynamo_release, sglang_engine
 from manifests.fabric_claims import network_environment
 from manifests.kv_tier import KV_TIER_PATH, has_local_ssd_tier, kv_tier_environment
+from manifests.kv_transfer import LEASE_S, side_channel
 from manifests.vllm_settings import vllm_environment
 from manifests.weight_sets import model_weights
 from stacks.memory import MIB
@@ -59,16 +62,25 @@ def frontend_environment(spec: StackSpec) -> Variables:
 
 def worker_environment(spec: StackSpec, role: Role) -> Variables:
     """Of a worker of one role."""
-    alone_s, handed_over_s = spec.derived.engine_drain_s, spec.derived.drain_pause_s
+    of_vllm = spec.rows.engine.kind == "vllm"
     values = {
         **cache_environment(spec),
-        **(_sglang(spec, role) if spec.rows.engine.kind == "sglang" else vllm_environment(spec)),
+        **(vllm_environment(spec) if of_vllm else _sglang(spec, role)),
         "DYN_SYSTEM_PORT": str(dynamo_release(spec).ports.system),
-        "DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS": str(alone_s if role.replicas == 1 else handed_over_s),
+        "DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS": str(_stays_s(spec, role)),
         "NIXL_TELEMETRY_ENABLE": "n",  # nobody scrapes its port
     }
     tier = kv_tier_environment(spec) if role.tiered and has_local_ssd_tier(spec) else []
-    return [*_written({**values, **network_environment(spec)}), *tier]
+    return [*_written({**values, **network_environment(spec)}), *(side_channel(role) if of_vllm else []), *tier]
+
+
+def _stays_s(spec: StackSpec, role: Role) -> int:
+    """How long a worker of a role goes on after it left discovery."""
+    alone_s, handed_over_s = spec.derived.engine_drain_s, spec.derived.drain_pause_s
+    if role.replicas == 1:
+        return alone_s
+    fetched_s = LEASE_S if role.name == "prefill" and spec.rows.engine.kind == "vllm" else 0
+    return min(alone_s, max(handed_over_s, fetched_s))
 
 
 def _sglang(spec: StackSpec, role: Role) -> dict[str, str]:

@@ -92,7 +92,7 @@ def _container(spec: StackSpec, role: Role) -> dict[str, Any]:
         "name": MAIN,
         "image": str(spec.images["engine"]),
         "command": ["python3", "-m", dynamo_release(spec).runtimes[kind].module],
-        "args": sglang_arguments(spec, role) if kind == "sglang" else vllm_arguments(spec),
+        "args": sglang_arguments(spec, role) if kind == "sglang" else vllm_arguments(spec, role),
         "env": worker_environment(spec, role),
         "ports": [{"name": SYSTEM_PORT_NAME, "containerPort": dynamo_release(spec).ports.system, "protocol": "TCP"}],
         "startupProbe": _probe("/live", failures=-(-spec.derived.engine_startup_budget_s // _PROBE_PERIOD_S)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from stacks.checks import (
     capacity,
     cluster_options,
+    disaggregation,
     dynamo_routing,
     engine_arguments,
     extra_settings,
@@ -43,6 +44,7 @@ CHECKS: tuple[Check, ...] = (
     *reservations.CHECKS,
     *host_maintenance.CHECKS,
     *parallelism.CHECKS,
+    *disaggregation.CHECKS,
     *fabric.CHECKS,
     *serving.CHECKS,
     *extra_settings.CHECKS,

@@ -127,25 +127,6 @@ def api_version(c: Candidate) -> Iterator[Problem]:
         )
 
 
-@about("serving.router.kind", "serving.engine.kind", "serving.shape.kind")
-def prefill_by_length(c: Candidate) -> Iterator[Problem]:
-    """Skipping the prefill replica takes an engine whose decode replicas keep prefixes, and tell of them."""
-    shape = c.preset.serving.shape
-    if not (isinstance(shape, PrefillDecode) and shape.from_uncached_tokens is not None):
-        return
-    if isinstance(c.rows.release, DynamoRelease) and isinstance(c.preset.serving.engine, SglangEngine):
-        yield Problem(
-            rule="conditional-prefill",
-            path="serving.shape.from_uncached_tokens",
-            value=shape.from_uncached_tokens,
-            why="Dynamo decides so for vLLM and TensorRT-LLM only: SGLang's decode replicas keep no prefixes, so every "
-            "prompt goes through a prefill replica",
-            allowed="null",
-            remedy="leave it out",
-            source="Dynamo docs, conditional disaggregation: not supported for SGLang",
-        )
-
-
 @about("serving.engine.kind", "serving.shape.kind")
 def waiting_by_role(c: Candidate) -> Iterator[Problem]:
     """SGLang passes its own bound over where prefill is apart from decode."""
@@ -201,7 +182,6 @@ CHECKS = (
     affinity_of_several_frontends,
     strictness,
     api_version,
-    prefill_by_length,
     waiting_by_role,
     attention_ranks,
 )

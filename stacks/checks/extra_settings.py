@@ -8,6 +8,7 @@ from stacks.checks.candidate import Candidate, about
 from stacks.checks.engine_arguments import refused
 from stacks.flag_readings import known_spellings, reading, readings
 from stacks.problems import Problem
+from stacks.spec import PrefillDecode
 
 __all__ = ["CHECKS"]
 
@@ -73,9 +74,8 @@ def _stem(flag: str) -> str:
 def extra_environment(c: Candidate) -> Iterator[Problem]:
     """A variable has one owner; and a few have no place where requests are served."""
     engine, transport = c.rows.engine, c.rows.transport
-    theirs = (
-        set(transport.environment) | set(transport.environment_by_engine.get(engine.kind, {})) if transport else set()
-    )
+    moves_kv = isinstance(c.preset.serving.shape, PrefillDecode)
+    theirs = transport.variables(engine.kind, moves_kv=moves_kv) if transport else {}
     for name, value in c.preset.serving.engine.extra_environment.items():
         why, owner = "", _owner(name, engine.owned.environment_prefixes)
         refusal = engine.refused_environment.get(name)

@@ -15,8 +15,6 @@ __all__ = ["CHECKS"]
 
 _SHALLOW_TURNS = 30
 """What the router's own default makes up for (0.5 turns a second, 60 seconds)."""
-_TRANSFERRED_BLOCK_TOKENS = 64
-"""Blocks from which a transfer keeps up (vllm#50913: 16 did not)."""
 _ONE_ACTIVE = "llm-d-router v0.10.0, chart routerlib: one active replica; llm-d/llm-d-router#1290"
 
 
@@ -153,8 +151,8 @@ def events(c: Candidate) -> Iterator[Problem]:
 
 @about("serving.router.kind", "serving.engine.kind")
 def disaggregation(c: Candidate) -> Iterator[Problem]:
-    """A threshold of nothing means never to the router, and small blocks make a transfer of many pieces."""
-    shape, block = c.preset.serving.shape, c.preset.serving.kv_cache.block_size_tokens
+    """A threshold of nothing means never to the router, and it counts the places of both roles together."""
+    shape = c.preset.serving.shape
     if not isinstance(shape, PrefillDecode) or not isinstance(c.rows.release, LlmdRelease):
         return
     if shape.from_uncached_tokens == 0:
@@ -166,16 +164,6 @@ def disaggregation(c: Candidate) -> Iterator[Problem]:
             allowed="null for every prompt, or a number of tokens above 0",
             remedy="leave it out, if every prompt is meant",
             source="llm-d/llm-d-router#867, #871, #2335",
-        )
-    if block < _TRANSFERRED_BLOCK_TOKENS:
-        yield Problem(
-            rule="transfer-block-size",
-            path="serving.kv_cache.block_size_tokens",
-            value=block,
-            why="KV cache moves block by block, and with small ones the transfer takes most of the time",
-            allowed="64, 128",
-            remedy="raise it",
-            source="vllm-project/vllm#50913",
         )
     waiting = c.preset.serving.engine.max_waiting_requests
     if c.preset.serving.routing.flow_control is not None:

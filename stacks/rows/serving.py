@@ -298,6 +298,11 @@ class TransportRow(Sourced):
     )
     collectives: bool = Field(description="Whether one replica may span nodes over it.")
 
+    def variables(self, engine: EngineKind, *, moves_kv: bool) -> dict[EnvironmentName, str]:
+        """Variables of an engine's containers; ``moves_kv``: of workers that hand KV cache over, or take it."""
+        own = {**self.environment, **self.environment_by_engine.get(engine, {})}
+        return {**own, **self.kv_environment.get(self.kv_transfer.get(engine, ""), {})} if moves_kv else own
+
 
 class HelperImages(Strict):
     """Images that belong to the kit rather than to an engine or a router."""

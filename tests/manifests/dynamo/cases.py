@@ -20,7 +20,36 @@ _QUEUES = {
 _STICKY = {"session_affinity": {"strict": True, "forget_after_s": 600}}
 _AGGREGATED = {"kind": "aggregated", "replicas": 8, "tensor_parallel": 4, "expert_parallel": False}
 
+_APART = {
+    "kind": "prefill_decode",
+    "prefill_replicas": 1,
+    "decode_replicas": 2,
+    "tensor_parallel": 8,
+    "expert_parallel": True,
+}
+_VLLM = {
+    "kind": "vllm",
+    "version": "0.33.0",
+    "max_sequences": 128,
+    "batched_tokens": 8192,
+    "gpu_memory_utilization": 0.9,
+}
+
 Case = tuple[str, dict[str, Any], list[str]]
+
+
+def _vllm_apart(
+    preset: str,
+    *accepted: str,
+    transport: str,
+    shape: dict[str, Any] | None = None,
+    pools: dict[str, Any] | None = None,
+    **serving: Any,
+) -> Case:
+    apart = {"shape": {**_APART, **(shape or {})}, "transport": {"name": transport}, **serving}
+    overrides = {"serving": apart, "accelerator_pools": pools or {}}
+    return preset, overrides, ["disaggregation:prefill_decode", *accepted]
+
 
 DYNAMO_PRESETS: dict[str, Case] = {
     "g4-dynamo": ("g4-dynamo", {}, []),
@@ -148,6 +177,29 @@ DYNAMO_CASES: dict[str, Case] = {
     ),
     "dynamo-vllm-sticky": ("g4-dynamo", {"serving": {"routing": _STICKY}}, ["routing:session_affinity"]),
     "dynamo-vllm-bands": ("g4-dynamo", {"serving": _QUEUES}, ["routing:shortest_uncached"]),
+    "dynamo-vllm-apart": _vllm_apart("g4-dynamo", "transport:tcp", transport="tcp", pools={"main": {"nodes": 3}}),
+    "dynamo-vllm-apart-in-turn": _vllm_apart(
+        "g4-dynamo",
+        "transport:tcp",
+        transport="tcp",
+        pools={"main": {"nodes": 3}},
+        routing={"policy": {"kind": "round_robin"}},
+    ),
+    "dynamo-vllm-stays-on-decode": _vllm_apart(
+        "g4-dynamo",
+        "transport:tcp",
+        transport="tcp",
+        pools={"main": {"nodes": 3}},
+        shape={"prefill_replicas": 2, "decode_replicas": 1, "from_uncached_tokens": 4096},
+    ),
+    "dynamo-vllm-apart-over-nvlink": _vllm_apart(
+        "a4x-max-dynamo",
+        *("engine:vllm", "precision:nvfp4", "parallelism:tp4", "router:dynamo", "routing:prefix_events"),
+        *("gateway:gke-l7-rilb", "transport:nvlink", "kv-cache:fp8", "kv-offload:local_ssd", "replicas:many"),
+        transport="nvlink",
+        shape={"prefill_replicas": 3, "decode_replicas": 5, "tensor_parallel": 4, "expert_parallel": False},
+        engine=_VLLM,
+    ),
     "dynamo-accepted": ("a4x-max-dynamo", {"serving": {"wait": "accepted"}}, []),
     "dynamo-unmonitored": ("a4x-max-dynamo", {"monitoring": {"kind": "none"}}, []),
 }
