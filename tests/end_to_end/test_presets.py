@@ -18,7 +18,7 @@ pytestmark = pytest.mark.sandbox
 
 LOCAL_SSD: dict[str, Any] = {"kind": "local_ssd"}
 DISK = {"kind": "hyperdisk_ml", "disk": "beam-weights", "throughput_mib_per_s": 4800}
-HIGHEST_RUNGS = ("g4-llmd-d1", "g4-llmd-d2", "g4-dynamo-d2")
+HIGHEST_RUNGS = ("g4-llmd-d1", "g4-llmd-d2", "g4-dynamo-d1", "g4-dynamo-d2")
 """What the others of a ladder build up to: all that routing, tiers, drafter and prefill/decode render at once."""
 CASES = [
     pytest.param("small-l4", [], LOCAL_SSD),
