@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from stacks.checks.candidate import Candidate, Check, about
 from stacks.problems import Problem
 from stacks.rows import DynamoRelease
-from stacks.spec import PrefillDecode, PrefixAndLoad, SglangEngine, VllmEngine
+from stacks.spec import PrefillDecode, SglangEngine, VllmEngine
 
 __all__ = ["CHECKS"]
 
@@ -63,10 +63,10 @@ def prefill_by_length(c: Candidate) -> Iterator[Problem]:
 @about("serving.router.kind", "serving.engine.kind", "serving.shape.kind", "serving.routing.policy.kind")
 def prefill_by_what_is_cached(c: Candidate) -> Iterator[Problem]:
     """Dynamo's router has to be told what decode replicas hold, and looks at more than the length."""
-    below, policy = _stays_below(c), c.preset.serving.routing.policy
+    below = _stays_below(c)
     if below is None or not isinstance(c.preset.serving.engine, VllmEngine):
         return
-    if not isinstance(policy, PrefixAndLoad) or policy.cache_view != "events":
+    if not c.preset.serving.routing.listens:
         yield Problem(
             rule="conditional-prefill-events",
             path="serving.shape.from_uncached_tokens",
