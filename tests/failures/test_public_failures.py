@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.failures.public.invariants import notices
-from tests.failures.public.stages import STAGES, stacks
-from tests.failures.public.table import TABLES, Row, caught, rows
+from tests.failures.public.stages import STAGES, pickers, stacks
+from tests.failures.public.table import TABLES, Row, caught, rows, stage_of
 
 ROWS = [row for table in TABLES for row in rows(table)]
 INVARIANTS = [(row, invariant) for row in ROWS for invariant in row.stages.get("always", [])]
@@ -30,6 +30,31 @@ def test_an_invariant_is_broken_by_the_failure(row: Row, invariant: dict[str, An
     assert notices(invariant, stacks()), row.says
 
 
+@pytest.mark.parametrize("row", [row for row in ROWS if {"verdict", "stand_in"} & row.stages.keys()], ids=_id)
+def test_every_release_of_a_picker_has_spoken_or_a_stand_in_has(row: Row) -> None:
+    """A new release is not taken for one that was asked, and a row says which was only stood in for."""
+    assert {*row.stages.get("verdict", []), *row.stages.get("stand_in", [])} == pickers()
+
+
+@pytest.mark.parametrize(
+    ("stages", "first"),
+    [
+        ({"plan": ["two-pickers-with-memories"]}, "UNCAUGHT"),  # a note
+        ({"plan": ["windows-take-the-pool"]}, "UNCAUGHT"),  # a warning
+        ({"warned": ["two-pickers-with-memories"]}, "UNCAUGHT"),
+        ({"warned": ["windows-take-the-pool"]}, "warned"),
+        ({"verdict": ["endpoint picker v0.11.0"]}, "UNCAUGHT"),  # of which another commit judged
+        ({"stand_in": ["endpoint picker v0.11.0"]}, "UNCAUGHT"),
+        ({"verdict": ["endpoint picker v0.8.0"]}, "UNCAUGHT"),  # for which nothing is rendered
+        ({"verdict": ["endpoint picker v0.10.0"], "stand_in": ["endpoint picker v0.11.0"]}, "vendor's program"),
+    ],
+)
+def test_a_stage_counts_for_what_it_is(stages: dict[str, Any], first: str) -> None:
+    """What is only noted, warned of or said by a stand-in stops nobody."""
+    row = Row("none", 0, "", "", stages)
+    assert stage_of(row, caught(row)) == first
+
+
 def test_the_tables_are_whole() -> None:
     """Every row of what was collected, in its order; these show on a running cluster only."""
     whole = {
@@ -49,6 +74,7 @@ def test_the_tables_are_whole() -> None:
         ("dynamo", 6),
         ("dynamo", 25),
         ("gke", 32),
+        ("llmd", 5),
         ("llmd", 13),
         ("llmd", 17),
         ("llmd", 28),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from tests.policies.graphs import with_values
 from tests.preflight import test_judgements as preflight
 from tests.shipped import TOPS
 
-__all__ = ["RUN", "STAGES", "stacks"]
+__all__ = ["RUN", "STAGES", "pickers", "stacks"]
 
 _MINOR = "1.35"
 _LLMD = ("two-tiers", "in-turn", "sessions", "bands", "events", "a-picker-stands-by", "apart")
@@ -54,13 +54,19 @@ def stacks() -> dict[str, Documents]:
     return {name: documents(graph) for name, graph in graphs.items()}
 
 
-def _plan(ids: list[str]) -> Iterator[str]:
+def _plan(ids: list[str], severity: str = "error") -> Iterator[str]:
+    """Plan finds the problems of these cases, and one at least has the severity: only an error stops anyone."""
     for each in ids:
         case = _case(each)
-        wanted = {problem["rule"] for problem in case["problems"]}
-        found = {problem.rule for problem in _found(case)}
-        if not wanted or not wanted <= found:
-            yield f"{each}: {', '.join(sorted(wanted - found)) or 'expects no problem'}"
+        wanted = {(problem["rule"], problem.get("severity", "error")) for problem in case["problems"]}
+        missed = wanted - {(problem.rule, problem.severity) for problem in _found(case)}
+        if missed or severity not in {of for _, of in wanted}:
+            yield f"{each}: {', '.join(sorted(rule for rule, _ in missed)) or f'expects no {severity}'}"
+
+
+def _warned(ids: list[str]) -> Iterator[str]:
+    """Plan goes on, and says so."""
+    yield from _plan(ids, "warning")
 
 
 def _passes(ids: list[str]) -> Iterator[str]:
@@ -187,20 +193,31 @@ def _simulation(folder: Path) -> Simulation:
     )
 
 
-def _verdict(judges: list[str]) -> Iterator[str]:
-    """What a vendor's own program said to everything that is rendered, and to the same with a mistake in it."""
+def _verdict(judges: list[str], *, itself: bool = True) -> Iterator[str]:
+    """What a release of the picker said to all that is rendered for it, and to the same with a mistake in it."""
     for judge in judges:
-        yield from _VERDICTS[judge]()
+        about = {name: each for name, each in test_epp_verdicts.CONFIGS.items() if pickers([each]) == {judge}}
+        if not about:
+            yield f"{judge}: nothing is rendered for it"
+        for name, rendered in about.items():
+            verdict = test_epp_verdicts.BY_KEY.get(rendered.key)
+            if verdict is None:
+                yield f"{name}: not judged"
+            elif verdict["result"] != "loaded" or "not refused" in verdict["refused"].values():
+                yield f"{name}: {verdict['result']}"
+            elif itself and "unverified" in verdict:
+                yield f"{name}: {'; '.join(verdict['unverified'])}"
 
 
-def _of_the_picker() -> Iterator[str]:
-    for name, rendered in test_epp_verdicts.CONFIGS.items():
-        verdict = test_epp_verdicts.BY_KEY.get(rendered.key, {"result": "not judged", "refused": {}})
-        if verdict["result"] != "loaded" or "not refused" in verdict["refused"].values():
-            yield f"{name}: {verdict['result']}"
+def _stand_in(judges: list[str]) -> Iterator[str]:
+    """The same by another commit than the release, or of a configuration that was changed for it: it stops nothing."""
+    yield from _verdict(judges, itself=False)
 
 
-_VERDICTS: Mapping[str, Callable[[], Iterator[str]]] = {"endpoint picker": _of_the_picker}
+def pickers(configs: Iterable[test_epp_verdicts.Rendered] = test_epp_verdicts.CONFIGS.values()) -> set[str]:
+    """Return the pickers that configurations are rendered for, as rows name them."""
+    return {f"endpoint picker {rendered.router}" for rendered in configs}
+
 
 RUN: Mapping[str, Callable[[Any], Iterator[str]]] = {
     "plan": _plan,
@@ -214,9 +231,12 @@ RUN: Mapping[str, Callable[[Any], Iterator[str]]] = {
     "emulator": _emulator,
     "server": _server,
     "verdict": _verdict,
+    "warned": _warned,
+    "stand_in": _stand_in,
     "verify": lambda _words: iter(()),
     "passes": _passes,
 }
 """Stage -> what goes past it, in the order in which a user meets them; ``always`` and ``code``: the kit makes no such
-stack; ``passes``: it is no failure and has to be let through."""
+stack; ``warned``: told, and goes on; ``stand_in`` and ``verify`` stop nothing; ``passes``: it is no failure and has to
+be let through."""
 STAGES = tuple(RUN)

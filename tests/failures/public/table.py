@@ -6,6 +6,7 @@ A table is a file of this folder. Every stage is really run, see ``stages``.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +17,7 @@ import yaml
 
 from tests.failures.public.stages import RUN, STAGES
 
-__all__ = ["TABLES", "Row", "caught", "main", "rows"]
+__all__ = ["TABLES", "Row", "caught", "main", "rows", "stage_of"]
 
 _FILES = sorted(Path(__file__).parent.glob("*.yaml"))
 _READ: dict[str, dict[str, Any]] = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in _FILES}
@@ -31,8 +32,11 @@ _TITLES = {
     "kind": "check, schemas",
     "server": "API server",
     "verdict": "vendor's program",
+    "stand_in": "a stand-in for it",
     "passes": "right, and let through",
 }
+
+_STOP_NOTHING = ("stand_in", "verify")
 
 
 @dataclass(frozen=True)
@@ -60,9 +64,9 @@ def caught(row: Row) -> dict[str, list[str]]:
     return {stage: list(RUN[stage](what)) for stage, what in row.stages.items()}
 
 
-def _stage_of(row: Row, results: Mapping[str, list[str]]) -> str:
-    """The first stage that stops the failure; verify is only a promise about a running cluster."""
-    stopped = [stage for stage in STAGES if stage in results and stage != "verify" and not results[stage]]
+def stage_of(row: Row, results: Mapping[str, list[str]]) -> str:
+    """Return the first stage that stops the failure; verify is only a promise about a running cluster."""
+    stopped = [stage for stage in STAGES if stage in results and stage not in _STOP_NOTHING and not results[stage]]
     if stopped:
         return _TITLES.get(stopped[0], stopped[0])
     return "verify only" if set(row.stages) == {"verify"} else "UNCAUGHT"
@@ -70,7 +74,7 @@ def _stage_of(row: Row, results: Mapping[str, list[str]]) -> str:
 
 def _line(row: Row, results: Mapping[str, list[str]]) -> str:
     also = [_TITLES.get(stage, stage) for stage in STAGES if stage in results]
-    first = _stage_of(row, results)
+    first = stage_of(row, results)
     more = ", ".join(dict.fromkeys(stage for stage in also if stage != first))
     return f"{row.number:>3}  {first:<26} {row.says}{f' [also {more}]' if more and first != 'verify only' else ''}"
 
@@ -81,13 +85,14 @@ def main() -> int:
     for table, title in TABLES.items():
         sys.stdout.write(f"{title}\n")
         results = [(row, caught(row)) for row in rows(table)]
-        missed = [row for row, found in results if _stage_of(row, found) == "UNCAUGHT" or any(found.values())]
-        later = [row for row, found in results if _stage_of(row, found) == "verify only"]
+        stages = Counter(stage_of(row, found) for row, found in results)
+        missed = [row for row, found in results if stage_of(row, found) == "UNCAUGHT" or any(found.values())]
         for row, found in results:
             sys.stdout.write(f"{_line(row, found)}\n")
             sys.stdout.write("".join(f"     went past {stage}: {what}\n" for stage in found for what in found[stage]))
         sys.stdout.write(
-            f"{len(results)} failures, {len(missed)} uncaught; {len(later)} that only a running cluster shows\n\n"
+            f"{len(results)} failures, {len(missed)} uncaught; {stages['warned']} of which plan only warns, "
+            f"{stages['verify only']} that only a running cluster shows\n\n"
         )
         uncaught += len(missed)
     return int(bool(uncaught))
