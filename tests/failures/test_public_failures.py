@@ -14,6 +14,9 @@ ROWS = [row for table in TABLES for row in rows(table)]
 INVARIANTS = [(row, invariant) for row in ROWS for invariant in row.stages.get("always", [])]
 
 
+SAMPLED, TEXT_OF_A_FILE = {"never", "text_never"}, "data.config~yaml"
+
+
 def _id(value: Any) -> str | None:
     return f"{value.table}-{value.number}" if isinstance(value, Row) else None
 
@@ -28,6 +31,16 @@ def test_every_stage_of_a_row_stops_it(row: Row) -> None:
 def test_an_invariant_is_broken_by_the_failure(row: Row, invariant: dict[str, Any]) -> None:
     """In stacks that differ in just this, it is found; so it says something about those where it holds."""
     assert notices(invariant, stacks()), row.says
+
+
+@pytest.mark.parametrize(("row", "invariant"), INVARIANTS, ids=_id)
+def test_the_damage_is_the_failure_itself(row: Row, invariant: dict[str, Any]) -> None:
+    """What may not be there is written out as a whole, and a file's text is changed in one place: not made of the row's
+    own pattern, and not destroyed, which any pattern would notice.
+    """
+    assert ("sample" in invariant) == bool(SAMPLED & invariant.keys())
+    if invariant.get("path") == TEXT_OF_A_FILE:
+        assert "broken_by" in invariant, row.says
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if {"verdict", "stand_in"} & row.stages.keys()], ids=_id)

@@ -1,7 +1,8 @@
 """What holds for every planned stack, as data: which resources, which path in them, which value.
 
 An invariant that no resource is about proves nothing, so it is broken too; and each one is tried on stacks in which
-just that was changed (``notices``), where it has to be found broken.
+just that was changed (``notices``), where it has to be found broken. What may not be there at all is tried with a
+sample of it, which the row writes out as somebody else would.
 """
 
 from __future__ import annotations
@@ -78,8 +79,21 @@ def _judged(invariant: Mapping[str, Any], stack: Documents) -> tuple[int, list[s
         missing = bool(given) and not _selected(invariant["there_is"], stack)
         return len(given), [f"there is no {invariant['there_is']}"] if missing else []
     chosen = _selected(invariant, stack)
+    if "alike" in invariant:
+        return _unlike(invariant, chosen)
     wrong = [each for each in chosen if not _holds(invariant, _values(each, _steps(invariant["path"])))]
     return len(chosen), [f"{each['$type']}: {invariant['path']}" for each in wrong]
+
+
+def _unlike(invariant: Mapping[str, Any], chosen: Documents) -> tuple[int, list[str]]:
+    """Those that differ from the first in what is not left out; one alone is like itself, which says nothing."""
+    left_out = "|".join(invariant["alike"])
+    found = [
+        [value for value in _values(each, _steps(invariant["path"])) if not re.fullmatch(left_out, str(value))]
+        for each in chosen
+    ]
+    wrong = [each["$type"] for each, values in zip(chosen, found, strict=True) if values != found[0] or not values]
+    return len(chosen) if len(chosen) > 1 else 0, [f"{name}: {invariant['path']}" for name in wrong]
 
 
 def _selected(wanted: Mapping[str, Any], stack: Documents) -> Documents:
@@ -87,7 +101,12 @@ def _selected(wanted: Mapping[str, Any], stack: Documents) -> Documents:
 
 
 def _matches(wanted: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
-    return all(_is_there(_values(document, _steps(path)), value) for path, value in wanted.get("when", {}).items())
+    return all(
+        _is_there(_values(document, _steps(path)), value) for path, value in wanted.get("when", {}).items()
+    ) and all(
+        any(re.fullmatch(pattern, value) for value in _values(document, _steps(path)))
+        for path, pattern in wanted.get("matching", {}).items()
+    )
 
 
 def _is_there(values: Sequence[Any], wanted: Any) -> bool:
@@ -142,19 +161,22 @@ def _has(item: Any, wanted: Any) -> bool:
 def _damaged(invariant: Mapping[str, Any], stack: Documents) -> Documents:
     """Return the stack with just that changed which the invariant is about."""
     stack = copy.deepcopy(stack)
-    if "never" in invariant:
-        extra: Any = {"$type": invariant["never"]["of"].replace(_ANY, "X")}
-        for path, value in invariant["never"].get("when", {}).items():
-            extra = _made(extra, _steps(path), value)
-        return [*stack, extra]
-    if "text_never" in invariant:
-        return [*stack, {"$type": "x", "text": invariant["text_never"]}]
+    if "sample" in invariant:
+        return [*stack, invariant["sample"]]
+    if "broken_by" in invariant:
+        about = _selected(invariant.get("there_is", invariant), stack)
+        return [_rewritten(each, *invariant["broken_by"]) if each in about else each for each in stack]
     if "given" in invariant:
         gone = _selected(invariant["there_is"], stack)
         return [each for each in stack if not any(each is other for other in gone)]
     value = {"keys": {"snake_case": 1}, "matches": "node_config", "absent": True}
     change = next((value[word] for word in value if word in invariant), _ABSENT)
-    for each in _selected(invariant, stack):
+    chosen = _selected(invariant, stack)
+    if "alike" in invariant:
+        for each in chosen[:1]:
+            _append(each, _steps(invariant["path"]), "--node-config")
+        return stack
+    for each in chosen:
         if "some" in invariant:  # just those that match: the others may be what the resource was chosen by
             _replace(each, _steps(invariant["path"]), invariant["some"])
         elif "none" in invariant:
@@ -164,17 +186,13 @@ def _damaged(invariant: Mapping[str, Any], stack: Documents) -> Documents:
     return stack
 
 
-def _made(data: Any, steps: Sequence[str], value: Any) -> Any:
-    """Return ``data`` with ``value`` at the end of a path, whose lists have one item; at its end, a list of values."""
-    if not steps:
-        return value
-    first, rest = steps[0], steps[1:]
-    if first != _ANY:
-        found = data if isinstance(data, dict) else {}
-        return {**found, first: _made(found.get(first), rest, value)}
-    if not rest and isinstance(value, list):
-        return value
-    return [_made(data[0] if data else None, rest, value)]
+def _rewritten(data: Any, old: str, new: str) -> Any:
+    """Return ``data`` with another text in all of its texts."""
+    if isinstance(data, dict):
+        return {key: _rewritten(value, old, new) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_rewritten(item, old, new) for item in data]
+    return data.replace(old, new) if isinstance(data, str) else data
 
 
 def _ends(data: Any, steps: Sequence[str]) -> list[Any]:
@@ -185,7 +203,7 @@ def _ends(data: Any, steps: Sequence[str]) -> list[Any]:
 def _replace(data: Any, steps: Sequence[str], pattern: str) -> None:
     """Take every value at a path that matches out of its list, or change it."""
     for holder in _ends(data, steps):
-        keys = range(len(holder)) if isinstance(holder, list) else [steps[-1]]
+        keys = range(len(holder)) if isinstance(holder, list) else [key for key in holder if key == steps[-1]]
         for key in keys:
             if isinstance(holder[key], str) and re.fullmatch(pattern, holder[key]):
                 holder[key] = "node_config"
