@@ -14,6 +14,7 @@ from tests.live.rendered import Simulated, objects
 from tests.live.traffic import Answer, Shape, converse
 from tests.manifests.cluster_objects import Objects, flag
 from tests.manifests.dynamo.graphs import container, workers
+from tests.shipped import accepted
 
 SHAPE = Shape(sessions=9, turns=4, groups=3, shared_tokens=1024, turn_tokens=512, answer_tokens=8, think_s=0.2)
 REQUESTS = SHAPE.sessions * SHAPE.turns
@@ -40,16 +41,22 @@ def _whole(answers: list[Answer], shape: Shape = SHAPE) -> list[Answer]:
     return [a for a in answers if a.status == 200 and a.answer_tokens == shape.answer_tokens]
 
 
-def test_every_request_passes_prefill_and_then_decode(tmp_path: Path, say: Callable[[str], None]) -> None:
-    with serving(_apart(), tmp_path, simulated=Simulated(blocks=500)) as running:
+@pytest.mark.parametrize("preset", ["g4-dynamo-d1", "a4x-max-dynamo-d1"])
+def test_every_request_passes_prefill_and_then_decode(tmp_path: Path, say: Callable[[str], None], preset: str) -> None:
+    """With vLLM's settings and with SGLang's; the workers are simulated alike."""
+    with serving(
+        objects(preset, accepted=tuple(accepted(preset))), tmp_path, simulated=Simulated(blocks=500)
+    ) as running:
         known, answers = running.known(), _ask(running)
     passed = [a for a in _whole(answers) if a.prefill in known["prefill"] and a.worker in known["backend"]]
     met: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for answer in passed:
         met[answer.session].add((answer.prefill, answer.worker))
     stayed = sum(len(pairs) == 1 for pairs in met.values())
-    say(f"prefill apart: {len(passed)} of {REQUESTS} requests through both roles, two workers of each")
-    say(f"prefill apart: {stayed} of {SHAPE.sessions} sessions kept one worker of each")
+    say(
+        f"prefill apart ({preset}): {len(passed)} of {REQUESTS} requests through both roles, two workers of each; "
+        f"{stayed} of {SHAPE.sessions} sessions kept one worker of each"
+    )
     assert {role: len(ids) for role, ids in known.items()} == {"prefill": 2, "backend": 2}
     assert len(passed) == REQUESTS
     assert {len({a.prefill for a in passed}), len({a.worker for a in passed})} == {2}
