@@ -14,7 +14,20 @@ from typing import Any
 from stacks import StackSpec
 from stacks.parallelism import data_parallel
 
-__all__ = ["BOUND", "FILE", "Divided", "EngineFigures", "deviation", "deviations", "figures_of", "ours", "read_figures"]
+__all__ = [
+    "BOUND",
+    "FILE",
+    "Divided",
+    "EngineFigures",
+    "HostTier",
+    "deviation",
+    "deviations",
+    "figures_of",
+    "ours",
+    "read_figures",
+    "read_host_tiers",
+    "tier_deviations",
+]
 
 BOUND = 0.01
 """The kit's tokens over the engine's, less one: no more than this, either way."""
@@ -52,6 +65,20 @@ class EngineFigures:
         return self.stacks[0].endswith("/decode")
 
 
+@dataclass(frozen=True)
+class HostTier:
+    """What an engine's tier in host memory holds, of one data parallel rank: tokens by their full layers."""
+
+    stacks: tuple[str, ...]
+    engine: str
+    tokens: int
+
+    @property
+    def names(self) -> list[str]:
+        """The stacks without roles."""
+        return [stack.partition("/")[0] for stack in self.stacks]
+
+
 def deviation(ours: int, theirs: int) -> float:
     """Return by how much ours is above theirs, as a share of theirs."""
     return ours / theirs - 1
@@ -69,6 +96,21 @@ def deviations(row: EngineFigures, specs: Mapping[str, StackSpec]) -> list[float
     """Return how far the kit's tokens are from the engine's, for each of the row's stacks that is in ``specs``."""
     known = [specs[name] for name in row.names if name in specs]
     return [deviation(ours(spec, decodes_only=row.decodes_only).tokens, row.theirs.tokens) for spec in known]
+
+
+def tier_deviations(tier: HostTier, specs: Mapping[str, StackSpec]) -> list[float]:
+    """Return the same of tokens in host memory."""
+    known = [specs[name] for name in tier.names if name in specs]
+    return [
+        deviation(spec.derived.host_tier_tokens_per_replica // data_parallel(spec.preset.serving), tier.tokens)
+        for spec in known
+    ]
+
+
+def read_host_tiers() -> list[HostTier]:
+    """Return the committed figures of tiers in host memory."""
+    tiers = json.loads(FILE.read_text(encoding="utf-8"))["host_tiers"]
+    return [HostTier(tuple(tier["stacks"]), tier["engine"], tier["tokens"]) for tier in tiers]
 
 
 def read_figures() -> list[EngineFigures]:

@@ -33,7 +33,7 @@ from stacks.derived import (
     SYSTEM_RESERVE_GIB,
     Derived,
 )
-from stacks.kv_rooms import kv_rooms
+from stacks.kv_rooms import host_tier_tokens, kv_rooms, ssd_tier_tokens
 from stacks.memory import (
     GB,
     GIB,
@@ -186,10 +186,10 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         decode_kv_tokens_per_replica=kv.decode_tokens,
         kv_longest_request_tokens=kv.longest_request_tokens,
         host_tier_bytes_per_replica=dram,
-        host_tier_tokens_per_replica=dram // per_token,
+        host_tier_tokens_per_replica=host_tier_tokens(preset, rows, dram),
         host_tier_bytes_per_rank=dram // ranks,
         ssd_tier_bytes_per_replica=ssd,
-        ssd_tier_tokens_per_replica=ssd // per_token,
+        ssd_tier_tokens_per_replica=ssd_tier_tokens(preset, rows, ssd),
         ssd_tier_bytes_per_rank=ssd // ranks,
         sidecar_cpu_millicores=added.cpu_millicores,
         sidecar_memory_gib=added.memory_gib,

@@ -126,10 +126,18 @@ class Derived:
         "tokens", "of a single request in the smaller of both, in one data parallel rank: ranks share no cache"
     )
     host_tier_bytes_per_replica: int = _value("bytes", "kv_cache.offload, GiB of host DRAM x 2^30")
-    host_tier_tokens_per_replica: int = _value("tokens", "host_tier_bytes_per_replica / kv_bytes_per_token")
+    host_tier_tokens_per_replica: int = _value(
+        "tokens",
+        "host_tier_bytes_per_replica / bytes of a token in full layers; vLLM: in whole groups of them, its windows not "
+        "counted; SGLang: in whole GB a rank, and swa_full_tokens_ratio of the sliding layers too",
+    )
     host_tier_bytes_per_rank: int = _value("bytes", "host_tier_bytes_per_replica / gpus_per_replica")
     ssd_tier_bytes_per_replica: int = _value("bytes", "kv_cache.offload, GiB of local SSD x 2^30")
-    ssd_tier_tokens_per_replica: int = _value("tokens", "ssd_tier_bytes_per_replica / kv_bytes_per_token")
+    ssd_tier_tokens_per_replica: int = _value(
+        "tokens",
+        "ssd_tier_bytes_per_replica / bytes of a token in full layers (vLLM: in whole groups of them); windows not "
+        "counted",
+    )
     ssd_tier_bytes_per_rank: int = _value("bytes", "ssd_tier_bytes_per_replica / gpus_per_replica")
     sidecar_cpu_millicores: int = _value("millicores", "catalog; what Cloud Storage FUSE adds to a pod, else 0")
     sidecar_memory_gib: int = _value("GiB", "catalog; what Cloud Storage FUSE adds to a pod, else 0")

@@ -58,6 +58,11 @@ class LayerGroups:
     layers: int
     of_reach: Mapping[int | None, int]
 
+    @property
+    def full_layers(self) -> int:
+        """Layers that a token takes over the whole context, those that fill a group up included."""
+        return self.layers * self.of_reach[None]
+
 
 def layer_groups(model: Architecture, drafter: Drafter | None) -> LayerGroups:
     """Cut the layers of a model and its drafter into groups of one size: the number of layers of the rarest kind."""

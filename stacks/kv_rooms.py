@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stacks.kv_blocks import KvRoom, capped_pools, layer_groups, shared_pools, vllm_blocks, window_cap_tokens
-from stacks.memory import layer_bytes_per_token
+from stacks.memory import GB, layer_bytes_per_token
 from stacks.parallelism import data_parallel, gpus_per_replica
 from stacks.row_lookup import Rows
 from stacks.spec import PrefillDecode, Preset, SglangEngine, VllmEngine
 
-__all__ = ["KvRooms", "kv_rooms"]
+__all__ = ["KvRooms", "host_tier_tokens", "kv_rooms", "ssd_tier_tokens"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,41 @@ def kv_rooms(preset: Preset, rows: Rows, room: int) -> KvRooms:
         return KvRooms(prompts.tokens * ranks, None, prompts.longest_request_tokens)
     longest = min(prompts.longest_request_tokens, decode.longest_request_tokens)
     return KvRooms(prompts.tokens * ranks, decode.tokens * ranks, longest)
+
+
+def host_tier_tokens(preset: Preset, rows: Rows, size: int) -> int:
+    """Tokens of a replica's tier of ``size`` bytes in host DRAM.
+
+    vLLM keeps blocks of whole groups there; what it keeps of windows is not counted. SGLang, told a size in whole GB a
+    rank, divides it among its pools as GPU memory is divided (srt/mem_cache/hybrid_cache/hybrid_pool_assembler.py).
+    """
+    match preset.serving.engine:
+        case VllmEngine():
+            return size // _full_bytes(preset, rows)
+        case SglangEngine() as engine:
+            ranks = gpus_per_replica(preset.serving)
+            windows = engine.swa_full_tokens_ratio * rows.model.architecture.sliding_attention_layers
+            of_token = _full_bytes(preset, rows) + windows * _layer_bytes(preset, rows)
+            return int(size // ranks // GB * GB * ranks // of_token)
+
+
+def ssd_tier_tokens(preset: Preset, rows: Rows, size: int) -> int:
+    """Tokens of a replica's tier of ``size`` bytes on local SSD; what an engine keeps of windows is not counted."""
+    return size // _full_bytes(preset, rows)
+
+
+def _full_bytes(preset: Preset, rows: Rows) -> int:
+    """Bytes of a token of a replica in full layers, of vLLM's those that fill a group up too."""
+    model = rows.model.architecture
+    grouped = isinstance(preset.serving.engine, VllmEngine)
+    layers = layer_groups(model, rows.drafter).full_layers if grouped else model.full_attention_layers
+    return layers * _layer_bytes(preset, rows)
+
+
+def _layer_bytes(preset: Preset, rows: Rows) -> int:
+    """Bytes of a token in one layer of all GPUs that share its heads."""
+    ranks, dtype = _heads_shared_by(preset), preset.serving.kv_cache.dtype
+    return ranks * layer_bytes_per_token(rows.model.architecture, dtype, ranks=ranks)
 
 
 def _heads_shared_by(preset: Preset) -> int:

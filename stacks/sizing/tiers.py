@@ -114,13 +114,19 @@ def _below(role: Role, preset: Preset, derived: Derived, session: Session) -> li
             tokens,
             tokens // preset.serving.context_tokens,
             tokens // session.tokens,
-            f"{gib(size)} / {derived.kv_bytes_per_token:,} B; windows of sliding layers not counted"
-            if size
-            else "the preset has no such tier",
+            _as_the_tier_counts(name, preset, size, tokens) if size else "the preset has no such tier",
             "assumed" if size else "preset",
         )
         for name, size, tokens in below
     ]
+
+
+def _as_the_tier_counts(tier: TierName, preset: Preset, size: int, tokens: int) -> str:
+    each = f"{gib(size)} / {size / max(1, tokens):,.0f} B"
+    if tier == "host_dram" and isinstance(preset.serving.engine, SglangEngine):
+        ratio = preset.serving.engine.swa_full_tokens_ratio
+        return f"{each}, a token in full layers and {ratio:g} in sliding ones; whole GB a rank"
+    return f"{each}, a token in full layers as the engine stores them; windows of sliding layers not counted"
 
 
 def tier_bandwidths(rows: Rows, derived: Derived, session: Session) -> Section:

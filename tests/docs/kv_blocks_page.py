@@ -6,7 +6,17 @@ import json
 from collections.abc import Iterable, Mapping
 
 from beamline.sandbox.home import CHECKOUT
-from bench.kv_blocks import BOUND, FILE, EngineFigures, deviations, ours, read_figures
+from bench.kv_blocks import (
+    BOUND,
+    FILE,
+    EngineFigures,
+    deviations,
+    ours,
+    read_figures,
+    read_host_tiers,
+    tier_deviations,
+)
+from stacks.parallelism import data_parallel
 from stacks.preset_files import preset_names
 from stacks.resolve import StackSpec
 from stacks.wording import some
@@ -41,6 +51,13 @@ _COLUMNS = ("stacks", "engine", "bytes a rank", "tokens, the engine", "tokens, t
 _RULE = ("---", "---", "---:", "---:", "---:", "---:", "---")
 
 
+_HOST_TIERS = """\
+Tokens of a data parallel rank, by their full layers. vLLM keeps blocks of whole groups, so a drafter costs here, too;
+what it keeps of windows comes out of these. SGLang divides the tier among its pools as GPU memory is divided, in whole
+GB a rank; a drafter's state beside it is not in the figures. Tiers on local SSD were not measured: their sizes are
+divided by the bytes of a token in full layers."""
+
+
 def kv_blocks_page() -> str:
     """Return the page."""
     specs, rows, head = every_spec(), read_figures(), json.loads(FILE.read_text(encoding="utf-8"))
@@ -59,6 +76,12 @@ def kv_blocks_page() -> str:
             "",
             *_table(rows, specs, set(SIZES)),
             "",
+            "## Tiers in host memory",
+            "",
+            _HOST_TIERS,
+            "",
+            *_tiers(specs, shipped),
+            "",
         ]
     )
 
@@ -67,6 +90,18 @@ def _table(rows: Iterable[EngineFigures], specs: Mapping[str, StackSpec], names:
     shown = ((sorted(stack for stack in row.stacks if stack.partition("/")[0] in names), row) for row in rows)
     lines = sorted((", ".join(stacks), *_cells(row, specs)) for stacks, row in shown if stacks)
     return [f"| {' | '.join(line)} |" for line in (_COLUMNS, _RULE, *lines)]
+
+
+def _tiers(specs: Mapping[str, StackSpec], names: set[str]) -> list[str]:
+    lines = []
+    for tier in read_host_tiers():
+        stacks, spec = sorted(set(tier.stacks) & names), specs[tier.names[0]]
+        if stacks:
+            tokens = spec.derived.host_tier_tokens_per_replica // data_parallel(spec.preset.serving)
+            figures = (f"{tier.tokens:,}", f"{tokens:,}", f"{tier_deviations(tier, specs)[0]:+.2%}")
+            lines.append((", ".join(stacks), tier.engine, f"{spec.derived.host_tier_bytes_per_replica:,}", *figures))
+    head = ("stacks", "engine", "bytes a replica", "tokens, the engine", "tokens, the kit", "deviation")
+    return [f"| {' | '.join(line)} |" for line in (head, _RULE[:-1], *sorted(lines))]
 
 
 def _cells(row: EngineFigures, specs: Mapping[str, StackSpec]) -> tuple[str, ...]:

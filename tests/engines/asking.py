@@ -47,6 +47,8 @@ class Case:
     files: Mapping[str, Files] = field(default_factory=dict)
     kv_bytes_per_rank: int = 0
     decodes_only: bool = False
+    host_tier: bool = False
+    """Whether its worker has a tier in host memory, and not only a way through it."""
 
     def with_words(self, *words: str) -> Case:
         """The same with further words."""
@@ -128,6 +130,7 @@ def _instances(name: str, spec: StackSpec, container: EngineContainer, objects: 
             device=_device(spec.rows.hardware.gpu.compute_capability),
             files={**checkpoint_files(spec), **_mounted(container, objects)},
             kv_bytes_per_rank=spec.derived.kv_room_bytes_per_replica // spec.derived.gpus_per_replica,
+            host_tier=spec.derived.host_tier_bytes_per_replica > 0,
             decodes_only=any(_DECODE_ROLE.search(word) for word in (container.template.owner.name, *words)),
         )
 

@@ -10,7 +10,16 @@ from functools import cache
 
 import pytest
 
-from bench.kv_blocks import BOUND, EngineFigures, deviation, deviations, ours, read_figures
+from bench.kv_blocks import (
+    BOUND,
+    EngineFigures,
+    deviation,
+    deviations,
+    ours,
+    read_figures,
+    read_host_tiers,
+    tier_deviations,
+)
 from stacks.preset_files import preset_names
 from stacks.resolve import StackSpec
 from stacks.spec import PrefillDecode
@@ -61,6 +70,25 @@ def test_the_former_formula_would_be_refused() -> None:
             off[windows > 0].append(deviation(former, row.theirs.tokens))
     assert min(off[True]) > 5 * BOUND
     assert max(map(abs, off[False])) < BOUND
+
+
+@pytest.mark.parametrize("name", [name for name in preset_names() if specs()[name].derived.host_tier_bytes_per_replica])
+def test_the_host_tier_holds_what_the_engine_says(name: str) -> None:
+    tiers = [tier for tier in read_host_tiers() if name in tier.names]
+    assert [tier.engine for tier in tiers] == [specs()[name].rows.engine.kind], STALE
+    assert max(map(abs, tier_deviations(tiers[0], specs()))) <= BOUND
+
+
+def test_the_plain_division_of_a_host_tier_would_be_refused() -> None:
+    """Bytes over those of a token in full layers: right for vLLM alone, and not with a drafter."""
+    off = {}
+    for tier in read_host_tiers():
+        spec = specs()[tier.names[0]]
+        plain = spec.derived.host_tier_bytes_per_replica // spec.derived.kv_bytes_per_token
+        whole = tier.engine == "vllm" and spec.rows.drafter is None
+        off.setdefault(whole, []).append(deviation(plain, tier.tokens))
+    assert max(map(abs, off[True])) <= BOUND
+    assert min(off[False]) > 5 * BOUND
 
 
 def test_a_deviation_is_seen() -> None:

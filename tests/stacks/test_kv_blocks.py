@@ -5,6 +5,9 @@ Every preset's figures are held against the engines' in tests/engines/test_kv_fi
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import pytest
 
 from stacks.catalog_files import load_catalog
@@ -18,7 +21,12 @@ from stacks.kv_blocks import (
     vllm_blocks,
     window_cap_tokens,
 )
+from stacks.kv_rooms import host_tier_tokens, kv_rooms, ssd_tier_tokens
+from stacks.merging import merge
+from stacks.preset_files import compose
+from stacks.row_lookup import Rows, look_up
 from stacks.rows import Architecture, Drafter
+from stacks.spec import Preset
 
 MODELS = load_catalog().models
 BEAM, QWEN = MODELS["beam"].architecture, MODELS["qwen3-4b"].architecture
@@ -174,3 +182,36 @@ def test_no_room_holds_nothing() -> None:
         batched_tokens=8192,
         context_tokens=MILLION,
     )
+
+
+def _beam(**serving: Any) -> tuple[Preset, Rows]:
+    data, origins = compose("a4x-max-dynamo-d2", key="preset", where="")
+    preset = Preset.model_validate(merge(data, {"serving": serving}, origins, "test"))
+    rows = look_up(preset, load_catalog(), [])
+    assert rows is not None
+    return preset, rows
+
+
+@pytest.mark.parametrize(("window", "dtype", "of_drafter"), [(4096, "fp8", 1), (None, "fp8", 2), (None, "auto", 2)])
+def test_a_drafter_without_a_window_keeps_bf16_on_metal(window: int | None, dtype: str, of_drafter: int) -> None:
+    """SGLang falls back to kernels that read nothing else there: five layers of 2 x 2 heads x 128 elements a rank."""
+    preset, rows = _beam(kv_cache={"dtype": dtype})
+    assert rows.drafter is not None
+    rows = dataclasses.replace(rows, drafter=rows.drafter.model_copy(update={"sliding_window_tokens": window}))
+    element, room = (1 if dtype == "fp8" else 2), 10**11
+    each = (9 + 0.08 * 43) * 512 * element + 5 * 512 * of_drafter
+    assert kv_rooms(preset, rows, 4 * room).tokens == int(room // each) // 64 * 64
+
+
+def test_tiers_in_host_memory() -> None:
+    """vLLM: 9 full layers of 2,048 bytes, 10 with the drafter. SGLang: 107 whole GB on each of four ranks."""
+    preset, rows = _beam()
+    size = 400 * 2**30
+    assert host_tier_tokens(preset, rows, size) == int(4 * 107 * 10**9 // ((9 + 0.08 * 43) * 2048))
+    assert host_tier_tokens(preset, rows, 4 * 10**9 - 1) == 0
+    assert ssd_tier_tokens(preset, rows, size) == size // (9 * 2048)
+    engine = {"kind": "vllm", "version": "0.33.0", "max_sequences": 64, "batched_tokens": 8192}
+    preset, rows = _beam(engine={**engine, "gpu_memory_utilization": 0.9})
+    for tokens in (host_tier_tokens, ssd_tier_tokens):
+        assert tokens(preset, rows, size) == size // (10 * 2048)
+        assert tokens(preset, dataclasses.replace(rows, drafter=None), size) == size // (9 * 2048)

@@ -28,6 +28,10 @@ class Verdict:
         """Remember what the engine makes of its memory."""
         self._answer["capacity"] = capacity
 
+    def keep_in_host(self, host_tier_tokens: int | None) -> None:
+        """Remember what the engine makes of its tier in host memory."""
+        self._answer["host_tier_tokens"] = host_tier_tokens
+
     def refuse(self, stage: str, message: str) -> None:
         """Write a refusal down."""
         self._answer["refused"].append({"stage": stage, "message": " ".join(message.split())[:600]})

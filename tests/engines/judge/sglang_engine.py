@@ -92,9 +92,12 @@ def _judge(case: dict[str, Any]) -> dict[str, Any]:
         if words is not None and verdict.stage("command line", lambda: _exact_words(words)) is not None:
             arguments = verdict.stage("configuration", lambda: _resolve(words, case["device"], verdict))
             if arguments is not None:
-                verdict.measure(
-                    verdict.stage("KV cache", lambda: capacity(arguments, case["kv_bytes_per_rank"], case["device"]))
+                found = verdict.stage(
+                    "KV cache", lambda: capacity(arguments, case["kv_bytes_per_rank"], case["device"])
                 )
+                if found is not None:
+                    verdict.keep_in_host(found.pop("host_tier_tokens"))
+                    verdict.measure(found)
     return verdict.to_json()
 
 

@@ -9,6 +9,7 @@ import torch
 from sglang.srt import runtime_context
 from sglang.srt.configs.model_config import ModelConfig
 from sglang.srt.mem_cache.draft_kv_budget import resolve_dflash_draft_cell_size
+from sglang.srt.mem_cache.hybrid_cache.hybrid_pool_assembler import _split_hicache_size
 from sglang.srt.model_executor.pool_configurator import create_memory_pool_configurator
 from sglang.srt.runtime_context import get_parallel, override_platform
 from sglang.srt.speculative.spec_info import SpeculativeAlgorithm
@@ -33,6 +34,7 @@ def capacity(arguments: Any, bytes_per_rank: int, device: dict[str, Any]) -> dic
             configurator = create_memory_pool_configurator(runner)
             pools = configurator.calculate_pool_sizes(bytes_per_rank, resolved["page_size"])
     return {
+        "host_tier_tokens": _host_tier(resolved, configurator, pools),
         "tokens": pools.max_total_num_tokens,
         "longest_request_tokens": pools.max_total_num_tokens,
         "window_tokens": pools.swa_max_total_num_tokens,
@@ -40,6 +42,17 @@ def capacity(arguments: Any, bytes_per_rank: int, device: dict[str, Any]) -> dic
         "drafter_bytes_per_token": runner.dflash_draft_cell_size_per_token,
         "drafter_backend": resolved["speculative_draft_attention_backend"],
     }
+
+
+def _host_tier(resolved: dict[str, Any], configurator: Any, pools: Any) -> int | None:
+    """Tokens of full layers in HiCache's host memory, which has a size of its own for each pool."""
+    size = resolved["hicache_size"]
+    if not size or not resolved["enable_hierarchical_cache"]:
+        return None
+    full, sliding = configurator._full_cell_bytes(), configurator._swa_cell_bytes()
+    taken = (pools.full_max_total_num_tokens * full, pools.swa_max_total_num_tokens * sliding)
+    of_full, _ = _split_hicache_size(size, tuple(SimpleNamespace(host_capacity_bytes=each) for each in taken))
+    return int(of_full * 1e9 // full)
 
 
 def _runner(arguments: Any, resolved: dict[str, Any], ranks: int, attention_ranks: int) -> SimpleNamespace:

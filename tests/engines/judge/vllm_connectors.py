@@ -16,6 +16,7 @@ import vllm
 from vllm.config import KVEventsConfig, KVTransferConfig, SpeculativeConfig, set_current_vllm_config
 from vllm.distributed.kv_transfer.kv_connector.factory import KVConnectorFactory
 from vllm.distributed.kv_transfer.kv_connector.v1.offloading.config import build_offloading_config
+from vllm.v1.kv_cache_interface import FullAttentionSpec
 from vllm.v1.kv_offload.cpu.policies.factory import CachePolicyFactory
 from vllm.v1.kv_offload.factory import OffloadingSpecFactory
 from vllm.v1.kv_offload.tiering import backpressure
@@ -158,7 +159,7 @@ def _judge_connector(config: Any, transfer: Any, verdict: Verdict, scratch: str)
             if made is not None:
                 _judge_connector(config, made, verdict, scratch)
     if name == "OffloadingConnector":
-        verdict.stage("connector", lambda: _make_offload(config, transfer, scratch))
+        verdict.keep_in_host(verdict.stage("connector", lambda: _make_offload(config, transfer, scratch)))
 
 
 def _unknown(known: dict[str, Any], name: str, extra: dict[str, Any]) -> list[str]:
@@ -172,8 +173,11 @@ def _unknown(known: dict[str, Any], name: str, extra: dict[str, Any]) -> list[st
     return sorted(set(extra) - allowed)
 
 
-def _make_offload(config: Any, transfer: Any, scratch: str) -> None:
-    """Make the offloading tiers as the scheduler does, small and in the judge's own folder, and end them again."""
+def _make_offload(config: Any, transfer: Any, scratch: str) -> int:
+    """Make the offloading tiers as the scheduler does, small and in the judge's own folder, and end them again.
+
+    Returns tokens whose full layers the host tier holds in its real size, windows aside.
+    """
     small, kept = copy.deepcopy(transfer), config.kv_transfer_config
     extra = small.kv_connector_extra_config
     for key in ("cpu_bytes_to_use",):
@@ -184,7 +188,11 @@ def _make_offload(config: Any, transfer: Any, scratch: str) -> None:
             tier["root_dir"] = f"{scratch}/tier"
     config.kv_transfer_config = small
     try:
-        spec = OffloadingSpecFactory.create_spec(build_offloading_config(config, kv_cache_config(config, _GPU_BYTES)))
+        cache = kv_cache_config(config, _GPU_BYTES)
+        spec = OffloadingSpecFactory.create_spec(build_offloading_config(config, cache))
         spec.get_manager().shutdown()
     finally:
         config.kv_transfer_config = kept
+    chunks = transfer.kv_connector_extra_config["cpu_bytes_to_use"] // spec.kv_bytes_per_chunk
+    groups = sum(isinstance(group.kv_cache_spec, FullAttentionSpec) for group in cache.kv_cache_groups)
+    return int(chunks * spec.blocks_per_chunk * config.cache_config.block_size // groups)
