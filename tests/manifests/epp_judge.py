@@ -4,7 +4,8 @@
 
 The picker is started without Kubernetes: to each configuration a plugin is added that reads replicas from a file.
 Whatever it would refuse in a cluster it refuses here: unknown plugins, fields and parameters, references to nothing,
-plugins that need a flag. Verdicts go to ``epp_verdicts.yaml``, by the hash of what the kit renders.
+plugins that need a flag. Verdicts go to ``epp_verdicts.yaml``, by the hash of the configuration that the kit renders;
+of its arguments, the flags that the picker has are kept beside its commit.
 """
 
 from __future__ import annotations
@@ -64,7 +65,12 @@ class Rendered:
     @property
     def experimental(self) -> bool:
         """Whether it may start alpha plugins."""
-        return any(argument.partition("=")[0] == _EXPERIMENTAL for argument in self.arguments)
+        return _EXPERIMENTAL in self.flags
+
+    @property
+    def flags(self) -> set[str]:
+        """The names of its arguments."""
+        return {argument.partition("=")[0] for argument in self.arguments}
 
 
 def every_config() -> dict[str, Rendered]:
@@ -165,7 +171,7 @@ def _judged(binary: Path, rendered: Rendered, judge: str) -> dict[str, Any]:
     config = yaml.safe_load(rendered.text)
     instead = _without_turns(config)
     refusal = _refusal(binary, instead or config, experimental=rendered.experimental)
-    unknown = sorted({argument.partition("=")[0] for argument in rendered.arguments} - _known_flags(binary))
+    unknown = sorted(rendered.flags - _known_flags(binary))
     open_ = [
         *([f"{_INSTEAD}: whether {rendered.router} takes the original was not judged"] if instead else []),
         *([f"{rendered.router} itself was not at hand"] if rendered.router != judge else []),
@@ -196,9 +202,11 @@ def main() -> None:
     before = (
         yaml.safe_load(VERDICTS.read_text(encoding="utf-8")) if VERDICTS.exists() else {"judges": {}, "verdicts": []}
     )
-    judges = before["judges"] | {said.version: {"repository": _REPOSITORY, "commit": said.commit}}
     found = {(each["sha256"], each["router"]): each for each in before["verdicts"]}
     about = {rendered.key: rendered for rendered in configs.values()}
+    here = [each for each in configs.values() if each.router == (said.stands_in_for or said.version)]
+    has = sorted({flag for each in here for flag in each.flags} & _known_flags(said.binary))
+    judges = before["judges"] | {said.version: {"repository": _REPOSITORY, "commit": said.commit, "has": has}}
     for key, rendered in about.items():
         if rendered.router == (said.stands_in_for or said.version):
             found[key] = _judged(said.binary, rendered, said.version)

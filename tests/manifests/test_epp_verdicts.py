@@ -19,6 +19,7 @@ def test_the_picker_has_loaded_it(name: str) -> None:
     verdict = BY_KEY.get(CONFIGS[name].key)
     assert verdict, f"{name} was not judged as it is now: see CONTRIBUTING.md, verdicts of the endpoint picker"
     assert (verdict["result"], verdict["unknown_flags"]) == ("loaded", [])
+    assert CONFIGS[name].flags <= set(SAID["judges"][verdict["judge"]]["has"]), "a flag that it was not asked about"
 
 
 @pytest.mark.parametrize("key", BY_KEY, ids=lambda key: f"{key[0][:12]}-{key[1]}")
