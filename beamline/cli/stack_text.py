@@ -104,9 +104,13 @@ def _replicas(spec: StackSpec) -> str:
 def _kv_cache(spec: StackSpec) -> str:
     """Return what a replica holds: tokens in GPU memory, and in the tier below."""
     cache, derived = spec.preset.serving.kv_cache, spec.derived
+    tokens, decode = derived.kv_tokens_per_replica, derived.decode_kv_tokens_per_replica
+    whole = decode is None or decode == tokens
     parts = [
         cache.dtype if cache.dtype != "auto" else "as computed",
-        f"{derived.kv_tokens_per_replica:,} tokens a replica",
+        f"{tokens:,} tokens a replica"
+        if whole
+        else f"{tokens:,} tokens a prefill replica, {decode:,} a decode replica",
     ]
     tiers = {"host memory": cache.offload.host_dram_gib, "local SSD": cache.offload.local_ssd_gib}
     whose = " of each prefill replica" if len(spec.roles) > 1 else ""
