@@ -64,7 +64,7 @@ class Evicted:
     mount: dict[str, Any]
     environment: list[dict[str, Any]]
     capacity_bytes: int
-    free_floor_bytes: int = 0
+    free_floor_bytes: int
 
 
 def evictor_container(evicted: Evicted) -> dict[str, Any]:
@@ -115,6 +115,7 @@ def evictors(spec: StackSpec, role: Role) -> list[dict[str, Any]]:
         mount=kv_tier_mount(spec),
         environment=kv_tier_environment(spec),
         capacity_bytes=spec.derived.ssd_tier_bytes_per_replica // spec.derived.nodes_per_replica,
+        free_floor_bytes=spec.derived.tier_free_floor_bytes or 0,
     )
     return [evictor_container(evicted)]
 

@@ -42,6 +42,7 @@ from stacks.memory import (
     allocatable_cpu_millicores,
     allocatable_ephemeral_gib,
     allocatable_memory_gib,
+    ephemeral_floor_bytes,
     kv_bytes_per_token,
     kv_window_bytes_per_sequence,
 )
@@ -191,6 +192,9 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         ssd_tier_bytes_per_replica=ssd,
         ssd_tier_tokens_per_replica=ssd_tier_tokens(preset, rows, ssd),
         ssd_tier_bytes_per_rank=ssd // ranks,
+        tier_free_floor_bytes=ephemeral_floor_bytes(serves[0].local_ssd_count, hardware.local_ssd.size_gib)
+        if dram and ssd and not engine.offload.bounds_ssd_below_dram and not raw
+        else None,
         sidecar_cpu_millicores=added.cpu_millicores,
         sidecar_memory_gib=added.memory_gib,
         sidecar_ephemeral_gib=added.ephemeral_gib,

@@ -139,6 +139,11 @@ class Derived:
         "counted",
     )
     ssd_tier_bytes_per_rank: int = _value("bytes", "ssd_tier_bytes_per_replica / gpus_per_replica")
+    tier_free_floor_bytes: int | None = _value(
+        "bytes",
+        "0.1 x local SSD (where the kubelet evicts) + half of the 50, 75 or 100 GiB that GKE keeps: with less free, "
+        "blocks of the tier go; null: no tier on ephemeral storage that the evictor bounds",
+    )
     sidecar_cpu_millicores: int = _value("millicores", "catalog; what Cloud Storage FUSE adds to a pod, else 0")
     sidecar_memory_gib: int = _value("GiB", "catalog; what Cloud Storage FUSE adds to a pod, else 0")
     sidecar_ephemeral_gib: int = _value(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from stacks.derived import Derived
 from stacks.parallelism import data_parallel
 from stacks.problems import Problem, touches
-from stacks.spec import Evidence, PrefillDecode, Preset, Routing
+from stacks.spec import Evidence, PrefillDecode, Preset, Routing, SglangEngine, VllmEngine
 
 __all__ = ["Feature", "Subject", "feature_names", "features", "unaccepted", "unused_acceptances"]
 
@@ -36,6 +36,11 @@ _CHOSEN_BY = {
     "transport": ("serving.transport",),
     "kv-cache": ("serving.kv_cache.dtype",),
     "kv-offload": ("serving.kv_cache.offload",),
+    "kv-pool": (
+        "serving.engine.swa_full_tokens_ratio",
+        "serving.engine.window_checkpoint_tokens",
+        "serving.engine.kv_free_share",
+    ),
     "speculation": ("serving.speculation",),
     "host-maintenance": ("accelerator_pools.*.host_maintenance",),
     "local-ssd": ("accelerator_pools.*.local_ssd_mode",),
@@ -86,6 +91,16 @@ def _routing(routing: Routing) -> list[str]:
     return names
 
 
+def _kv_pool(engine: VllmEngine | SglangEngine) -> list[str]:
+    """How the KV pool is tuned. SGLang's ratio always is, so its value tells which ratio the evidence is about."""
+    if isinstance(engine, SglangEngine):
+        return [] if engine.swa_full_tokens_ratio == _SGLANG_RATIO else [f"swa_{engine.swa_full_tokens_ratio:g}"]
+    names = ["window_checkpoints"] if engine.window_checkpoint_tokens is not None else []
+    return names + (["free_share"] if engine.kv_free_share is not None else [])
+
+
+_SGLANG_RATIO = 0.8
+"""What SGLang takes where nothing is said (0.5.23, --swa-full-tokens-ratio)."""
 _ORDERS = {"arrival": "flow_control"}
 """Other orders are features by their own names."""
 
@@ -114,6 +129,7 @@ def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]
     names += [f"transport:{serving.transport.name}"] if serving.transport else []
     names += [f"kv-cache:{cache.dtype}"] if cache.dtype != "auto" else []
     names += [f"kv-offload:{cache.offload.kind}"] if cache.offload.kind != "none" else []
+    names += [f"kv-pool:{name}" for name in _kv_pool(serving.engine)]
     names += [f"speculation:{serving.speculation.drafter}"] if serving.speculation else []
     names += [f"provisioning:{kind}" for kind in kinds]
     names += [f"host-maintenance:{kind}" for kind in maintained]

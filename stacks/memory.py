@@ -12,11 +12,13 @@ from stacks.rows import Architecture, MachineShape
 __all__ = [
     "GB",
     "GIB",
+    "KUBELET_EVICTS_BELOW",
     "MIB",
     "allocatable_boot_disk_bytes",
     "allocatable_cpu_millicores",
     "allocatable_ephemeral_gib",
     "allocatable_memory_gib",
+    "ephemeral_floor_bytes",
     "kv_bytes_per_token",
     "kv_window_bytes_per_sequence",
     "layer_bytes_per_token",
@@ -25,6 +27,8 @@ __all__ = [
 GB = 10**9
 MIB = 2**20
 GIB = 2**30
+KUBELET_EVICTS_BELOW = 0.1
+"""Share of ephemeral storage that is free when the kubelet begins to evict pods, on GKE's nodes."""
 _KV_ELEMENT_BYTES = {"auto": 2, "fp8": 1}
 
 
@@ -84,6 +88,18 @@ def allocatable_boot_disk_bytes(disk_gb: int) -> int:
 
 def allocatable_ephemeral_gib(ssd_count: int, ssd_size_gib: int) -> int:
     """Ephemeral storage left for pods on local SSD, GiB: GKE keeps 50, 75 or 100 GiB and 10 % for eviction."""
-    capacity = ssd_count * ssd_size_gib
-    reserved = {0: 0, 1: 50, 2: 75}.get(ssd_count, 100)
-    return max(0, int(capacity * 0.9 - reserved))
+    return max(0, int(ssd_count * ssd_size_gib * (1 - KUBELET_EVICTS_BELOW) - _kept_on_ssd_gib(ssd_count)))
+
+
+def ephemeral_floor_bytes(ssd_count: int, ssd_size_gib: int) -> int:
+    """Free bytes of ephemeral storage on local SSD below which a KV tier gives way, before the kubelet evicts its pod.
+
+    The kubelet's threshold, 10 %, and half of what GKE keeps beside it: images and logs have the other half, so that a
+    tier as large as the checks allow stays whole. Source: Kubernetes docs, node-pressure eviction: nodefs.available
+    """
+    return int((ssd_count * ssd_size_gib * KUBELET_EVICTS_BELOW + _kept_on_ssd_gib(ssd_count) / 2) * GIB)
+
+
+def _kept_on_ssd_gib(ssd_count: int) -> int:
+    """GKE docs, plan node sizes: for the system, by the number of local SSDs behind ephemeral storage."""
+    return {0: 0, 1: 50, 2: 75}.get(ssd_count, 100)

@@ -8,8 +8,8 @@ its own engine, which fetches the KV cache from there.
 - It holds each prompt as text and as what it read from it, and sends it to two engines.
 - It goes to whatever prefill address a request's header names. The router writes that header; the network policy lets
   decode pods reach nothing but prefill pods, whoever writes it.
-- It closes connections that are idle for 300 seconds, which no flag changes, and Google's proxies keep theirs for 600:
-  a request that meets a closing connection gets a 502.
+- It closes idle connections before Google's proxies do, which no flag changes: ``plan`` says what that means
+  (``stacks.checks.llmd``).
 
 Source: llm-d-router v0.10.0, pkg/sidecar/proxy (options.go, proxy.go, proxy_helpers.go, connector_nixlv2.go)
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate, Check, about
+from stacks.derived import PROXY_KEEP_ALIVE_S
 from stacks.parallelism import data_parallel
 from stacks.picker_state import kept_by_one_picker
 from stacks.problems import Problem
@@ -182,4 +183,27 @@ def disaggregation(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS: tuple[Check, ...] = (newcomers, waits, places, pickers, events, disaggregation)
+@about("serving.router.kind", "serving.shape.kind")
+def keep_alive(c: Candidate) -> Iterator[Problem]:
+    """Who closes an idle connection first should be the one that sends requests over it."""
+    shape, release = c.preset.serving.shape, c.rows.release
+    if not isinstance(shape, PrefillDecode) or not isinstance(release, LlmdRelease):
+        return
+    closes_s = release.routing_sidecar.idle_close_s
+    if closes_s < PROXY_KEEP_ALIVE_S:
+        yield Problem(
+            rule="proxy-keep-alive",
+            path="serving.shape.kind",
+            value=shape.kind,
+            why=f"the proxy before a decode engine closes a connection that was idle for {closes_s} s, which no flag "
+            f"changes, and Google's proxies keep theirs for {PROXY_KEEP_ALIVE_S} s: after a pause, a request can "
+            "meet a closing connection and get a 502",
+            allowed="aggregated, whose engines keep connections for longer; or clients that try again",
+            remedy="have clients repeat a request that got a 502 at once",
+            source="llm-d-router v0.10.0, pkg/sidecar/proxy/proxy_helpers.go: IdleTimeout; Cloud Load Balancing docs, "
+            "HTTP keepalive timeout of backends",
+            severity="note",
+        )
+
+
+CHECKS: tuple[Check, ...] = (newcomers, waits, places, pickers, events, disaggregation, keep_alive)

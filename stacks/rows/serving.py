@@ -188,6 +188,7 @@ class RoutingSidecar(Sourced):
     engine_port: Positive = Field(description="Where the engine listens; the proxy has the engine's usual port.")
     connector: Text = Field(description="Its word for NIXL.")
     tls_flag: Text = Field(description="Flag that has it serve TLS, which is on by default.")
+    idle_close_s: Positive = Field(description="It closes a connection that was idle for so long; no flag for it.")
     cpu: Positive
 
 

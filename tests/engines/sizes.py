@@ -21,6 +21,7 @@ def _sglang(preset: str, *accepted: str, **serving: Any) -> tuple[str, dict[str,
     return preset, {"serving": serving}, list(accepted)
 
 
+_TOP, _ON_TOP = "a4x-max-dynamo-d", ("speculation:dflash2", "kv-pool:swa_0.08")
 SIZES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "vllm-small-batches": _vllm(engine={"batched_tokens": 2048}),
     "vllm-large-batches": _vllm(engine={"batched_tokens": 16_384}),
@@ -30,9 +31,9 @@ SIZES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "vllm-bf16-cache": _vllm(kv_cache={"dtype": "auto"}),
     "vllm-bf16-cache-drafter": _vllm("speculation:dflash2", kv_cache={"dtype": "auto"}, speculation=_DRAFTER),
     "sglang-few-sequences": _sglang("a4x-max-dynamo", engine={"max_sequences": 16}),
-    "sglang-few-sequences-drafter": _sglang("a4x-max-dynamo-d", "speculation:dflash2", engine={"max_sequences": 8}),
+    "sglang-few-sequences-drafter": _sglang(_TOP, *_ON_TOP, engine={"max_sequences": 8}),
     "sglang-bf16-cache": _sglang("a4x-max-dynamo", kv_cache={"dtype": "auto"}),
-    "sglang-bf16-cache-drafter": _sglang("a4x-max-dynamo-d", "speculation:dflash2", kv_cache={"dtype": "auto"}),
+    "sglang-bf16-cache-drafter": _sglang(_TOP, *_ON_TOP, kv_cache={"dtype": "auto"}),
     "sglang-no-prefixes": _sglang("a4x-max-dynamo-a", engine={"extra_arguments": {"disable-radix-cache": True}}),
     "sglang-no-prefixes-drafter": _sglang(
         "a4x-max-dynamo-a",

@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from manifests.tier_evictor import Evicted, evictor_container, evictor_program, evictor_volume
-from tests.manifests.cases import spec_of
+from manifests.tier_evictor import Evicted, evictor_container, evictor_program, evictor_volume, evictors
+from stacks.memory import ephemeral_floor_bytes
+from tests.manifests.cases import resolved, spec_of
+from tests.manifests.cluster_objects import flag
 
 from .conftest import CAPACITY
 from .disks import Disk
@@ -57,6 +59,20 @@ def test_the_container_runs_beside_the_engine_with_its_folder_and_nothing_else_o
     }
 
 
+def test_it_leaves_the_disk_to_others_where_others_write_to_it() -> None:
+    """On ephemeral storage a full disk costs the pod, whoever filled it. On raw block nobody else writes."""
+    accepted = ["routing:turn_priority"]
+    raw = {"accelerator_pools": {"main": {"local_ssd_mode": "raw_block"}}}
+    floors = []
+    for spec in (
+        resolved("g4-llmd-c2", {}, accepted),
+        resolved("g4-llmd-c2", raw, [*accepted, "local-ssd:raw_block"]),
+    ):
+        (container,) = evictors(spec, spec.roles[0])
+        floors.append(flag(container, "free-floor-bytes"))
+    assert floors == [str(ephemeral_floor_bytes(32, 375)), "0"]
+
+
 def test_the_program_is_mounted_by_a_name_that_changes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     program = evictor_program(spec_of("g4-llmd")).body
     name = program["metadata"]["name"]
@@ -73,7 +89,7 @@ def started_as_in_the_pod(folder: Path, disk: Disk) -> subprocess.Popen[str]:
     package.mkdir(parents=True)
     for name, text in MODULES.items():
         (package / name).write_text(text)
-    there = Evicted("", {**MOUNT, "mountPath": str(disk.root)}, [], capacity_bytes=CAPACITY)
+    there = Evicted("", {**MOUNT, "mountPath": str(disk.root)}, [], capacity_bytes=CAPACITY, free_floor_bytes=0)
     container: dict[str, Any] = evictor_container(there)
     arguments = [value.replace("$(POD_IP)", "127.0.0.1").replace("=9402", "=0") for value in container["args"]]
     extra = ["--any-folder"] if disk.kind == "folder" else []

@@ -218,7 +218,7 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "kv-pool": (
         "g4-llmd",
         {"serving": {"engine": {"window_checkpoint_tokens": 16384, "kv_free_share": 0.02, "max_waiting_requests": 64}}},
-        [],
+        ["kv-pool:window_checkpoints", "kv-pool:free_share"],
     ),
     "handed-on": (
         "g4-llmd",

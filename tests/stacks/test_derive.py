@@ -176,7 +176,11 @@ def test_a_pod_claims_the_devices_of_its_node(stack: Stack) -> None:
 def test_pooled_windows_cost_by_their_ratio(stack: Stack) -> None:
     """A tenth of a window token for every token: 18,432 + 8,806 bytes; the room is that of any engine."""
     few, many = (
-        stack(preset="a4x-max-dynamo", overrides={"serving": {"engine": {"swa_full_tokens_ratio": ratio}}}).derived
+        stack(
+            preset="a4x-max-dynamo",
+            accept_unverified=["kv-pool:swa_0.2"],
+            overrides={"serving": {"engine": {"swa_full_tokens_ratio": ratio}}},
+        ).derived
         for ratio in (0.2, 0.1)
     )
     assert few.kv_room_bytes_per_replica == many.kv_room_bytes_per_replica

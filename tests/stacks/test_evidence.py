@@ -84,6 +84,7 @@ EXPECTED = {
         "replicas:many": "documented",
         "disaggregation:prefill_decode": "derived",
         "transport:nvlink": "documented",
+        "kv-pool:swa_0.1": "derived",
         "kv-cache:fp8": "derived",
         "kv-offload:local_ssd": "derived",
     },
@@ -96,6 +97,7 @@ EXPECTED = {
         "gateway:gke-l7-rilb": "documented",
         "replicas:many": "documented",
         "transport:nvlink": "documented",
+        "kv-pool:swa_0.1": "derived",
         "kv-cache:fp8": "derived",
     },
     "a4x-max-llmd": {
@@ -198,6 +200,22 @@ def test_replicas_over_nodes_are_a_feature_of_their_own(stack: Stack) -> None:
     assert _parallelism(stack(preset="a4x-max-llmd")) == ["parallelism:tp8-nodes2"]
     with pytest.raises(ProblemsFound, match="parallelism:tp16-nodes4"):
         stack(preset="a4x-max-llmd", overrides={"serving": {"shape": {"replicas": 2, "tensor_parallel": 16}}})
+
+
+def test_a_tuned_kv_pool_is_a_feature_of_its_own(stack: Stack) -> None:
+    """Rung C3 is fail-closed for what it adds; evidence about one ratio of SGLang's says nothing about another."""
+    for shape, added in {
+        "g4-llmd": "kv-pool:window_checkpoints",
+        "g4-dynamo": "kv-pool:window_checkpoints",
+        "a4x-max-llmd": "kv-pool:window_checkpoints",
+        "a4x-max-dynamo": "kv-pool:swa_0.08",
+    }.items():
+        below, tuned = _names(_preset(f"{shape}-c2")), _names(_preset(f"{shape}-c3"))
+        assert [name for name in tuned if name not in below] == [added]
+        with pytest.raises(ProblemsFound, match=added):
+            stack(preset=f"{shape}-c3")
+    with pytest.raises(ProblemsFound, match="kv-pool:free_share"):
+        stack(preset="g4-llmd", overrides={"serving": {"engine": {"kv_free_share": 0.02}}})
 
 
 def test_one_reason_is_one_problem() -> None:

@@ -9,9 +9,12 @@ import pytest
 from stacks.catalog_files import load_catalog
 from stacks.memory import (
     GB,
+    GIB,
+    KUBELET_EVICTS_BELOW,
     allocatable_cpu_millicores,
     allocatable_ephemeral_gib,
     allocatable_memory_gib,
+    ephemeral_floor_bytes,
     kv_bytes_per_token,
     kv_window_bytes_per_sequence,
     layer_bytes_per_token,
@@ -102,3 +105,11 @@ def test_memory_that_gke_leaves() -> None:
 def test_ephemeral_storage_that_gke_leaves(disks: int, gib: int) -> None:
     """10 % for eviction, and 50, 75 or 100 GiB, of disks of 375 GiB."""
     assert allocatable_ephemeral_gib(disks, 375) == gib
+
+
+@pytest.mark.parametrize(("count", "gib"), [(1, 375), (2, 375), (4, 3000), (16, 375), (32, 375)])
+def test_a_tier_gives_way_before_the_kubelet_evicts_and_not_before_it_must(count: int, gib: int) -> None:
+    """Pods that take all they may leave the floor free, and as much again as half of what GKE keeps for the system."""
+    disk, floor = count * gib * GIB, ephemeral_floor_bytes(count, gib)
+    assert disk * KUBELET_EVICTS_BELOW < floor < disk - allocatable_ephemeral_gib(count, gib) * GIB
+    assert ephemeral_floor_bytes(4, 3000) == (1200 + 50) * GIB
