@@ -44,6 +44,8 @@ def queue_limit(band: Band, waiting_requests: int | None) -> int | None:
 
 
 def has_priorities(routing: Routing) -> bool:
-    """Whether engines order requests, too: by the number that clients send, which the router passes on."""
-    flow = routing.flow_control
-    return flow is not None and len({band.priority for band in flow.bands.values()}) > 1
+    """Whether engines order requests, too: by the number that clients send with the band (``stacks.clients``).
+
+    The router passes it on. Engines hear nothing of bands.
+    """
+    return routing.flow_control is not None and routing.flow_control.ranks

@@ -50,7 +50,7 @@ def sglang_arguments(spec: StackSpec, role: Role) -> list[str]:
             "context-length": serving.context_tokens,
             "max-running-requests": engine.max_sequences,
             **_waiting(spec),
-            "enable-priority-scheduling": has_priorities(serving.routing),
+            **_priorities(spec),
             "mem-fraction-static": engine.gpu_memory_utilization,
             "kv-cache-dtype": _KV_DTYPES[serving.kv_cache.dtype],
             "page-size": serving.kv_cache.block_size_tokens,
@@ -65,6 +65,15 @@ def sglang_arguments(spec: StackSpec, role: Role) -> list[str]:
             **engine.extra_arguments,
         }
     )
+
+
+def _priorities(spec: StackSpec) -> dict[str, Any]:
+    """A request without a priority is in the band of 0. SGLang would put it behind all others (scheduler.py:
+    _set_or_validate_priority).
+    """
+    if not has_priorities(spec.preset.serving.routing):
+        return {}
+    return {"enable-priority-scheduling": True, "default-priority-value": 0}
 
 
 def _attention_ranks(spec: StackSpec) -> dict[str, Any]:

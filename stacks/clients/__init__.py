@@ -6,7 +6,7 @@ Headers are named here and in the releases' rows, and nowhere else, so that a cl
 from __future__ import annotations
 
 from stacks.clients.apis import answered_apis
-from stacks.clients.headers import SESSION_HEADER, session_headers
+from stacks.clients.headers import SESSION_HEADER, band_headers, session_headers
 from stacks.clients.keys import token_command
 from stacks.clients.origin import NO_ADDRESS, origin
 from stacks.clients.settings import ClientSettings, client_settings
@@ -16,6 +16,7 @@ __all__ = [
     "SESSION_HEADER",
     "ClientSettings",
     "answered_apis",
+    "band_headers",
     "client_settings",
     "origin",
     "session_headers",

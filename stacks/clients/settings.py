@@ -12,7 +12,7 @@ from typing import Any
 
 from stacks.clients.apis import answered_apis
 from stacks.clients.files import put, written
-from stacks.clients.headers import SESSION_HEADER, band_headers, session_headers
+from stacks.clients.headers import SESSION_HEADER, band_headers, default_headers, session_headers
 from stacks.clients.keys import put_key
 from stacks.clients.limits import limits
 from stacks.clients.origin import origin
@@ -39,8 +39,8 @@ class ClientSettings:
     headers: dict[str, str]
     session_header: str | None
     """Names the conversation to the router; the client sends it by itself, or the program that calls it does."""
-    bands: tuple[str, ...]
-    """Of flow control, as values of the band's header."""
+    bands: dict[str, dict[str, str]]
+    """Of flow control: the headers of a request in each, in the place of those of ``headers``."""
     timeout_s: int
     context_tokens: int
     place: str
@@ -55,7 +55,7 @@ class ClientSettings:
             "model": self.model,
             "headers": self.headers,
             "session_header": self.session_header or "",
-            "bands": list(self.bands),
+            "bands": self.bands,
             "timeout_s": self.timeout_s,
             "context_tokens": self.context_tokens,
             "place": self.place,
@@ -71,7 +71,6 @@ def client_settings(spec: StackSpec, address: str) -> tuple[ClientSettings, ...]
 
 def _settings(spec: StackSpec, row: ClientRow, url: str) -> ClientSettings:
     usable = row.endpoint.api in answered_apis(spec.rows)
-    flow = spec.preset.serving.routing.flow_control
     base_url = f"{url}{row.endpoint.url_ends_in}"
     return ClientSettings(
         client=row.name,
@@ -80,9 +79,9 @@ def _settings(spec: StackSpec, row: ClientRow, url: str) -> ClientSettings:
         base_url=base_url,
         request_url=f"{url}{row.endpoint.asks}",
         model=spec.rows.model.served_name,
-        headers=band_headers(spec) if row.headers.path else {},
+        headers=default_headers(spec) if row.headers.path else {},
         session_header=_session_header(spec, row),
-        bands=tuple(flow.bands) if flow else (),
+        bands=band_headers(spec),
         timeout_s=spec.derived.client_timeout_s,
         context_tokens=spec.preset.serving.context_tokens,
         place=row.file.place,
@@ -104,7 +103,7 @@ def _document(spec: StackSpec, row: ClientRow, base_url: str) -> dict[str, Any]:
     for path in row.model.names:
         put(document, path, f"{row.model.prefix}{spec.rows.model.served_name}")
     put_key(document, row, spec.preset.serving.router.gateway.authentication)
-    _put_headers(document, row, band_headers(spec))
+    _put_headers(document, row, default_headers(spec))
     for deadline in row.deadlines.settings:
         put(document, deadline.path, _number(row, _in_unit(spec.derived.client_timeout_s, deadline)))
     _put_context(document, row, spec)

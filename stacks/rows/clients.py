@@ -26,6 +26,9 @@ class RouterHeaders(Sourced):
         description="Name the session; the first that a request has counts. Names with underscores are left out."
     )
     band: HeaderName = Field(description="Names the band of flow control.")
+    priority: HeaderName | None = Field(
+        description="Has the band's priority as a number, for the engines, which do not hear of bands; null: none does."
+    )
 
 
 class ServerApis(Sourced):

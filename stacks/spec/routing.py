@@ -81,6 +81,11 @@ class FlowControl(Strict):
         """The band of requests that name none: the one of priority 0, which ``stacks.checks`` makes sure of."""
         return min(self.bands, key=lambda name: (abs(self.bands[name].priority), name))
 
+    @property
+    def ranks(self) -> bool:
+        """Whether some bands go before others."""
+        return len({band.priority for band in self.bands.values()}) > 1
+
 
 class Routing(Strict):
     """Which replica takes a request, and when it may start."""

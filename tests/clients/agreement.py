@@ -27,6 +27,7 @@ PICKER_READS = {"/v1/chat/completions", "/v1/responses", "/v1/messages"}
 FRONTEND_KNOWS = {"x-dynamo-session-id", "x-claude-code-session-id", "thread-id", "x-session-id"}
 FRONTEND_ANSWERS = {"/v1/chat/completions": None, "/v1/responses": None, "/v1/messages": "enable-anthropic-api"}
 BAND_HEADERS = {"InferencePool": "x-llm-d-inference-objective", "Service": "x-dynamo-meta-policy-class"}
+PRIORITY_HEADER = "x-dynamo-request-priority"
 
 
 @dataclass(frozen=True)
@@ -150,10 +151,23 @@ def _bands(told: Told, objects: Objects) -> Iterator[str]:
         named = {c["policy_family"] for c in _policy(objects).get("policy_classes", [])}
     if set(told.settings.bands) != named:
         yield f"it is told of the bands {sorted(told.settings.bands)}; there are {sorted(named)}"
-    header = BAND_HEADERS[_behind_the_route(objects)]
+    header, ordered = BAND_HEADERS[_behind_the_route(objects)], _engines_order(objects)
     for name, value in headers_in(told.document, told.row).items():
-        if name != header or value not in named:
+        if (name != header or value not in named) and not (name == PRIORITY_HEADER and ordered):
             yield f"{name}: {value} chooses nothing"
+    for band, headers in told.settings.bands.items():
+        if headers.get(header) != band:
+            yield f"the headers of band {band} do not name it"
+        if ordered and PRIORITY_HEADER not in headers:
+            yield f"engines order by a priority, and the headers of band {band} have none"
+
+
+def _engines_order(objects: Objects) -> bool:
+    """Whether engines order what waits in them by a priority; llm-d's picker passes none on."""
+    if _is_llmd(objects):
+        return False
+    asked = [container(worker)["args"] for worker in workers(objects)]
+    return all("--enable-priority-scheduling" in words or "--scheduling-policy=priority" in words for words in asked)
 
 
 def _policy(objects: Objects) -> dict[str, Any]:

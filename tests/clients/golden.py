@@ -36,7 +36,7 @@ def told(case: str) -> str:
     settings = {}
     for one in client_settings(client_spec(case), ADDRESS):
         values = asdict(one)
-        values["bands"], values["limits"] = list(one.bands), list(one.limits)
+        values["limits"] = list(one.limits)
         settings[values.pop("client")] = values
     text: str = yaml.dump(settings, Dumper=_Dumper, sort_keys=False, width=110, allow_unicode=True)
     return text

@@ -74,6 +74,11 @@ def _a_band_less(objects: Objects) -> None:
     objects.remove(objects.one("InferenceObjective", "agents"))
 
 
+def _engines_that_keep_no_order(objects: Objects) -> None:
+    for worker in workers(objects):
+        container(worker)["args"].remove("--scheduling-policy=priority")
+
+
 def _another_session_header(objects: Objects) -> None:
     data = objects.one("ConfigMap", "router-config")["data"]
     data["config.yaml"] = data["config.yaml"].replace("x-session-id", "x-conversation")
@@ -139,6 +144,11 @@ CHANGES: dict[str, tuple[str, Callable[[Objects], None], dict[str, str]]] = {
         "bands",
         _a_band_less,
         dict.fromkeys(EVERYONE, "it is told of the bands ['agents', 'rest']; there are ['rest']"),
+    ),
+    "engines that keep no order": (
+        "dynamo-vllm-bands",
+        _engines_that_keep_no_order,
+        dict.fromkeys(EVERYONE, "x-dynamo-request-priority: 0 chooses nothing"),
     ),
     "another session header": (
         "sessions",

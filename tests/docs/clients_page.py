@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from beamline.sandbox.home import CHECKOUT
 from stacks import StackSpec
 from stacks.catalog_files import load_catalog
-from stacks.clients import NO_ADDRESS, ClientSettings, answered_apis, client_settings, session_headers
+from stacks.clients import NO_ADDRESS, ClientSettings, answered_apis, band_headers, client_settings, session_headers
 from stacks.rows import Api, ClientRow, LlmdRelease, ReleaseRow
 from tests.clients.cases import ALL_FEATURES, client_spec
 
@@ -42,7 +42,9 @@ router reads; deadlines from the outside in (client, load balancer, router, engi
 - **Conversation**: session affinity, and llm-d's queues, go by a header. Agents send one of their own; programs send
   `x-session-id`, one value a conversation. A fixed one in a configuration would tie all of a person's work to one
   replica.
-- **Band** of flow control: the header below names it. Without it a request is in the band of priority 0.
+- **Band** of flow control: the header below names it. Without it a request is in the band of priority 0. Dynamo's
+  engines hear nothing of bands and order what waits by a second header, the band's priority: send both, as `bands` has
+  them.
 - **Timeout**: one number for all, longer than the load balancer's. Where a client has several, each gets it.
 - **Context**: what the engine was given. An answer takes a quarter of it at most.
 """
@@ -108,7 +110,7 @@ def _routers() -> list[str]:
         "|---|---|---|---|",
         *(
             f"| {row.kind} {row.version} | {', '.join(f'`{name}`' for name in session_headers(row))} "
-            f"| `{row.headers.band}` | {_apis_of(row)} |"
+            f"| `{row.headers.band}`{f', `{row.headers.priority}`' if row.headers.priority else ''} | {_apis_of(row)} |"
             for row in rows
         ),
     ]
@@ -150,9 +152,12 @@ def _checks(spec: StackSpec) -> list[str]:
         (f"A session, twice: {seen}.", [_curl(chat, {**body, **asks_for}, f"{session}: check-1")]),
     ]
     if flow:
-        names = ", ".join(flow.bands)
+        names, bands = ", ".join(flow.bands), band_headers(spec)
         steps.append(
-            (f"A band ({names}): 200.", [_curl(chat, body, f"{release.headers.band}: {next(iter(flow.bands))}")])
+            (
+                f"A band ({names}): 200.",
+                [_curl(chat, body, *(f"{name}: {value}" for name, value in bands[next(iter(bands))].items()))],
+            )
         )
     return [line for number, (says, lines) in enumerate(steps, 1) for line in _step(number, says, lines)]
 
@@ -170,8 +175,8 @@ def _step(number: int, says: str, lines: list[str]) -> list[str]:
     return [f"{number}. {says}", "", "   ```console", *(f"   $ {line}" for line in lines), "   ```", ""]
 
 
-def _curl(path: str, body: dict[str, object], header: str | None = None) -> str:
-    extra = f" -H '{header}'" if header else ""
+def _curl(path: str, body: dict[str, object], *headers: str) -> str:
+    extra = "".join(f" -H '{header}'" for header in headers)
     return f"curl -s $URL{path} -H 'Content-Type: application/json'{extra} -d '{json.dumps(body)}'"
 
 

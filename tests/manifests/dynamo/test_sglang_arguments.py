@@ -62,7 +62,7 @@ CHANGES: dict[str, tuple[set[str], set[str]]] = {
     ),
     "dynamo-tiered": ({"--hicache-size=107"}, {"--hicache-size=17"}),
     "dynamo-approximate": (set(), {'--kv-events-config={"endpoint":"tcp://*:5557","publisher":"zmq"}'}),
-    "dynamo-bands": ({"--enable-priority-scheduling"}, set()),
+    "dynamo-bands": ({"--enable-priority-scheduling", "--default-priority-value=0"}, set()),
     "dynamo-extra": ({"--enable-cache-report", "--log-level=warning"}, set()),
     "dynamo-host-dram": ({"--hicache-size=107"}, {"--hicache-size=17", "--hicache-storage-backend=file"}),
     "dynamo-plain-kv": (set(), {"--kv-cache-dtype=fp8_e4m3"}),
@@ -121,6 +121,7 @@ def test_experts_travel_by_the_one_exchange_the_model_has() -> None:
             "--quantization=modelopt_fp4",
             "--max-queued-requests=16",
             "--enable-priority-scheduling",
+            "--default-priority-value=0",
         },
         set(),
     )
