@@ -28,9 +28,7 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def _apart(**shape: int) -> Objects:
-    return objects(
-        "g4-dynamo-d1", {"shape": shape} if shape else None, ("disaggregation:prefill_decode", "transport:tcp")
-    )
+    return objects("g4-dynamo-d1", {"shape": shape} if shape else None, tuple(accepted("g4-dynamo-d1")))
 
 
 def _ask(running: Running) -> list[Answer]:
