@@ -191,7 +191,7 @@ WANTED = {
                     "tokenProcessorConfig": {"blockSizeTokens": 64},
                     "indexerConfig": {
                         "kvBlockIndexConfig": {
-                            "inMemoryConfig": {"size": 1_391_287, "podCacheSize": 4},
+                            "inMemoryConfig": {"size": 1_350_723, "podCacheSize": 4},
                             "enableMetrics": True,
                         },
                         "kvCacheBackendConfigs": [{"name": "gpu", "weight": 1.0}, {"name": "cpu", "weight": 0.4}],
