@@ -77,8 +77,8 @@ def _layer_bytes(preset: Preset, rows: Rows) -> int:
 
 
 def _heads_shared_by(preset: Preset) -> int:
-    """GPUs that share the KV heads of one attention rank."""
-    return gpus_per_replica(preset.serving) // data_parallel(preset.serving)
+    """GPUs that share the KV heads of one attention rank; 1 where checks refuse more ranks than GPUs."""
+    return max(1, gpus_per_replica(preset.serving) // data_parallel(preset.serving))
 
 
 def _vllm(preset: Preset, rows: Rows, engine: VllmEngine, per_rank: int) -> KvRoom:
@@ -98,7 +98,8 @@ def _sglang(preset: Preset, rows: Rows, engine: SglangEngine, per_rank: int, *, 
     serving, model = preset.serving, rows.model.architecture
     each = layer_bytes_per_token(model, serving.kv_cache.dtype, ranks=_heads_shared_by(preset))
     page, of_drafter = serving.kv_cache.block_size_tokens, _drafter_bytes(preset, rows)
-    keeps_prefixes = not set(rows.engine.no_prefix_cache_arguments) & set(engine.extra_arguments)
+    passed = {name for name, value in engine.extra_arguments.items() if value is not False}
+    keeps_prefixes = not passed & set(rows.engine.no_prefix_cache_arguments)
     if keeps_prefixes and not decodes_only:
         return shared_pools(
             model,
