@@ -156,14 +156,16 @@ def disaggregation(c: Candidate) -> Iterator[Problem]:
     shape = c.preset.serving.shape
     if not isinstance(shape, PrefillDecode) or not isinstance(c.rows.release, LlmdRelease):
         return
-    if shape.from_uncached_tokens == 0:
+    least, context = shape.from_uncached_tokens, c.preset.serving.context_tokens
+    if least is not None and not 0 < least < context:
+        reason = "the router takes 0 for never" if least == 0 else f"no prompt is longer than the context of {context}"
         yield Problem(
             rule="never-disaggregated",
             path="serving.shape.from_uncached_tokens",
-            value=0,
-            why="the router takes 0 for never: prefill replicas would wait for ever, without a word",
-            allowed="null for every prompt, or a number of tokens above 0",
-            remedy="leave it out, if every prompt is meant",
+            value=least,
+            why=f"{reason}: prefill replicas would wait for ever, without a word",
+            allowed=f"null for every prompt, or a number of tokens above 0 and below {context}",
+            remedy="leave it out, if every prompt is meant" if least == 0 else "lower it",
             source="llm-d/llm-d-router#867, #871, #2335",
         )
     waiting = c.preset.serving.engine.max_waiting_requests
