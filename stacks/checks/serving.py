@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from stacks.checks.candidate import Candidate, about
 from stacks.memory import GB, GIB
+from stacks.parallelism import data_parallel
 from stacks.problems import Problem
 from stacks.rows import DynamoRelease
 from stacks.spec import Bucket, SglangEngine, VllmEngine
@@ -205,6 +206,26 @@ def batch(c: Candidate) -> Iterator[Problem]:
 
 
 @about("serving.engine.kind")
+def whole_pages(c: Candidate) -> Iterator[Problem]:
+    """SGLang computes prompts in steps of whole pages, on every attention rank."""
+    serving = c.preset.serving
+    engine, page, ranks = serving.engine, serving.kv_cache.block_size_tokens, data_parallel(serving)
+    step, divides = engine.batched_tokens // ranks, serving.shape.tensor_parallel % ranks == 0
+    if isinstance(engine, SglangEngine) and divides and (step < page or step % page):
+        yield Problem(
+            rule="batched-tokens-pages",
+            path="serving.engine.batched_tokens",
+            value=engine.batched_tokens,
+            why=f"prompts are computed in steps of whole pages of {page} tokens"
+            + (f" on each of {ranks} attention ranks" if ranks > 1 else "")
+            + "; SGLang stops at start: chunked_prefill_size must be divisible by page_size",
+            allowed=f"a multiple of {page * ranks}",
+            remedy=f"set it to {max(1, round(engine.batched_tokens / (page * ranks))) * page * ranks}",
+            source="SGLang 0.5.23, srt/arg_groups/validation_hook.py, parallel_hook.py",
+        )
+
+
+@about("serving.engine.kind")
 def offload_tier(c: Candidate) -> Iterator[Problem]:
     """An engine has the tiers it has."""
     kind, tiers = c.preset.serving.kv_cache.offload.kind, c.rows.engine.offload.tiers
@@ -241,5 +262,6 @@ CHECKS = (
     kv_cache_dtype,
     window_pool,
     batch,
+    whole_pages,
     offload_tier,
 )
