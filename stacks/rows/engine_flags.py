@@ -31,6 +31,16 @@ class Flag(Strict):
     off: list[str] = Field(default_factory=list, description="Of a switch: names that turn it off.")
     document: Text | None = Field(default=None, description="Of json: the document that its value is.")
 
+    def hidden_off(self, name: str) -> list[str]:
+        """Return names with dashes that still turn the switch ``name`` off, and of which the parser's help is silent.
+
+        vLLM 0.33.0, utils/argparse_utils.py: where --enable-x and --disable-x are a pair, --no-enable-x is one too.
+        """
+        start, _, rest = name.partition("-")
+        other = {"enable": "--disable-", "disable": "--enable-"}.get(start)
+        paired = other is not None and f"{other}{rest}" in (*self.off, *self.aliases)
+        return [f"--no-{name}"] if self.kind == "switch" and paired else []
+
 
 class Key(Strict):
     """One key of a JSON document."""

@@ -45,7 +45,7 @@ class FlagNames:
         self._names = {f"--{name}": (name, False) for name in flags}
         for name, flag in flags.items():
             self._names |= dict.fromkeys(flag.aliases, (name, False))
-            self._names |= dict.fromkeys(flag.off, (name, True))
+            self._names |= dict.fromkeys([*flag.off, *flag.hidden_off(name)], (name, True))
 
     def find(self, written: str) -> tuple[str, str, bool] | None:
         """Return name, dotted key and whether it is turned off; None for a flag that nobody knows."""
