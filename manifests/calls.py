@@ -16,6 +16,7 @@ from manifests.chosen import dynamo_release, llmd_release, publishes_events
 from manifests.dynamo.names import FRONTEND, member_selector
 from manifests.engine_pod import every_pod
 from manifests.engine_roles import engine_port, ranks_name, role_selector, workload_name
+from manifests.llmd.envoy import has_envoy
 from manifests.local_ssd import is_raw_block
 from manifests.namespaces import DRA_DRIVER, DYNAMO, LEADER_WORKER_SET, OwnNamespace, own_namespaces
 from manifests.naming import ENGINE, LOCAL_SSD, ROUTER, WEIGHTS, engine_namespace, selector, weights_namespace
@@ -99,9 +100,10 @@ def _resolves(caller: Pods) -> Call:
     return Call(caller, DNS, _DNS_PORTS, "names; a resolver that gets no answer stalls for seconds", _DATAPLANE_V2)
 
 
-def _from_load_balancer(spec: StackSpec, callee: Pods, port: int) -> Iterator[Call]:
+def _from_load_balancer(spec: StackSpec, callee: Pods, port: int, health_port: int | None = None) -> Iterator[Call]:
+    checked = _tcp(health_port or port)
     yield Call(proxies(spec), callee, _tcp(port), "clients' requests", _LOAD_BALANCER)
-    yield Call(HEALTH_CHECKERS, callee, _tcp(port), "a backend without passed checks gets no requests", _LOAD_BALANCER)
+    yield Call(HEALTH_CHECKERS, callee, checked, "a backend without passed checks gets no requests", _LOAD_BALANCER)
 
 
 def _scraped(spec: StackSpec, callee: Pods, port: int) -> Iterator[Call]:
@@ -119,10 +121,12 @@ def _read_by_autoscaling(spec: StackSpec, callee: Pods, port: int) -> Iterator[C
 def _llmd(spec: StackSpec) -> Iterator[Call]:
     ports, home = llmd_release(spec).ports, engine_namespace(spec)
     router = Pods(ROUTER, home, {"matchLabels": selector(spec, ROUTER)}, "serving", ROUTER)
-    yield Call(proxies(spec), router, _tcp(ports.ext_proc), "which engine shall serve a request", _LOAD_BALANCER)
-    yield Call(
-        HEALTH_CHECKERS, router, _tcp(ports.health), "a picker without passed checks is not asked", _LOAD_BALANCER
-    )
+    if has_envoy(spec):
+        envoy = llmd_release(spec).proxy
+        yield from _from_load_balancer(spec, router, envoy.port, envoy.health_port)
+        yield from _scraped(spec, router, envoy.metrics_port)
+    else:
+        yield from _asks_picker(spec, router)
     yield from _scraped(spec, router, ports.metrics)
     yield Call(router, KUBERNETES_API, _HTTPS, "watches pods and pool", "llm-d-router v0.10.0, pkg/epp/server")
     yield _resolves(router)
@@ -132,11 +136,20 @@ def _llmd(spec: StackSpec) -> Iterator[Call]:
         yield from _hands_over(*(_all_of(spec, role) for role in spec.roles))
 
 
+def _asks_picker(spec: StackSpec, router: Pods) -> Iterator[Call]:
+    ports = llmd_release(spec).ports
+    yield Call(proxies(spec), router, _tcp(ports.ext_proc), "which engine shall serve a request", _LOAD_BALANCER)
+    yield Call(
+        HEALTH_CHECKERS, router, _tcp(ports.health), "a picker without passed checks is not asked", _LOAD_BALANCER
+    )
+
+
 def _llmd_engine(spec: StackSpec, role: Role, router: Pods) -> Iterator[Call]:
     port, labels = spec.derived.engine_port, {"matchLabels": role_selector(spec, role)}
     engine = Pods(workload_name(role), engine_namespace(spec), labels, "serving", ENGINE)
     yield Call(
-        router, engine, _tcp(port), "load and cache of each engine, from its metrics; prompts to be tokenized",
+        router, engine, _tcp(port),
+        "load and cache of each engine, from its metrics; prompts to be tokenized; Envoy's requests",
         "llm-d-router v0.10.0, metrics data source: the pool's target port; token-producer",
     )  # fmt: skip
     if publishes_events(spec):
@@ -144,7 +157,8 @@ def _llmd_engine(spec: StackSpec, role: Role, router: Pods) -> Iterator[Call]:
             router, engine, _tcp(llmd_release(spec).kv_events.port), "what each engine stores and drops",
             "llm-d-router v0.10.0, precise-prefix-cache-producer: one subscriber a replica",
         )  # fmt: skip
-    yield from _from_load_balancer(spec, engine, port)
+    if not has_envoy(spec):
+        yield from _from_load_balancer(spec, engine, port)
     yield from _scraped(spec, engine, engine_port(spec, role))
     yield from _read_by_autoscaling(spec, engine, engine_port(spec, role))
     if needs_evictor(spec, role):

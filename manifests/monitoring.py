@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from manifests.dynamo import FRONTEND, FRONTEND_PORT_NAME, SYSTEM_PORT_NAME, member_selector
 from manifests.engine_pod import PORT_NAME
 from manifests.engine_roles import role_selector
+from manifests.llmd.envoy import ENVOY_METRICS_PORT_NAME, has_envoy
+from manifests.llmd.envoy_bootstrap import METRICS_PATH
 from manifests.llmd.router import METRICS_PORT_NAME
 from manifests.naming import ENGINE, ROUTER, metadata, selector
 from manifests.objects import KubernetesObject
@@ -41,6 +43,7 @@ def _llmd(spec: StackSpec) -> tuple[_Scraped, ...]:
     return (
         _Scraped(ENGINE, selector(spec, ENGINE), PORT_NAME, spec.rows.engine.metrics_path),
         _Scraped(ROUTER, selector(spec, ROUTER), METRICS_PORT_NAME, _METRICS),
+        *([_Scraped("router-envoy", selector(spec, ROUTER), ENVOY_METRICS_PORT_NAME, METRICS_PATH)] * has_envoy(spec)),
     )
 
 

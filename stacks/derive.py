@@ -23,6 +23,7 @@ from stacks.derived import (
     MARGIN_S,
     MAX_BACKEND_DRAIN_S,
     OPERATOR_START_S,
+    PICKER_ANSWER_S,
     PROCESS_GIB_PER_GPU,
     PROXY_BYTES_PER_TOKEN,
     PROXY_KEEP_ALIVE_S,
@@ -51,7 +52,7 @@ from stacks.pools import STARTUP_SAFETY, Pool, accelerator_pools
 from stacks.roles import roles
 from stacks.row_lookup import Rows
 from stacks.rows import DynamoRelease, LlmdRelease
-from stacks.spec import LocalSsd, PrefillDecode, Preset, VllmEngine
+from stacks.spec import LlmdRouter, LocalSsd, PrefillDecode, Preset, VllmEngine
 from stacks.versions import numbers
 from stacks.weight_storage import load_gb_per_s, sidecar
 
@@ -113,6 +114,24 @@ def _proxy(preset: Preset, rows: Rows) -> _Proxy:
     return _Proxy(rows.release.routing_sidecar.cpu, 1 + math.ceil(held / GIB))
 
 
+@dataclass(frozen=True)
+class _Envoy:
+    """Deadlines of the Envoy beside llm-d's picker, s."""
+
+    timeout_s: int | None = None
+    message_timeout_s: int | None = None
+    grace_s: int | None = None
+
+
+def _envoy(preset: Preset) -> _Envoy:
+    serving = preset.serving
+    if not (isinstance(serving.router, LlmdRouter) and serving.router.proxy == "envoy"):
+        return _Envoy()
+    timeout_s, control = serving.longest_request_s + MARGIN_S, serving.routing.flow_control
+    wait_s = max(band.longest_wait_s for band in control.bands.values()) if control else 0
+    return _Envoy(timeout_s, min(wait_s + PICKER_ANSWER_S, timeout_s), DRAIN_PAUSE_S + timeout_s + MARGIN_S)
+
+
 def _places(preset: Preset) -> int:
     running = preset.serving.engine.max_sequences * data_parallel(preset.serving)
     return max(running + 1, round(running * (1 + LOOKAHEAD)))
@@ -157,7 +176,9 @@ def derive(preset: Preset, rows: Rows) -> Derived:
     startup_s = math.ceil(STARTUP_SAFETY * (load_s + compile_s))
     workload_s = startup_s + STARTUP_SAFETY * engine.startup.image_pull_s
     grace_s = DRAIN_PAUSE_S + serving.longest_request_s + MARGIN_S
-    gateway_s = serving.longest_request_s + MARGIN_S
+    envoy = _envoy(preset)
+    router_grace_s = envoy.grace_s or grace_s
+    gateway_s = (envoy.timeout_s or serving.longest_request_s) + MARGIN_S
     router_gib = min(
         2 * rows.release.sizing.memory_gib, allocatable_memory_gib(rows.system.machine) - SYSTEM_RESERVE_GIB
     )
@@ -210,7 +231,7 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         request_limit_mib=max(
             LEAST_REQUEST_LIMIT_MIB, math.ceil(REQUEST_BYTES_PER_TOKEN * serving.context_tokens / MIB)
         )
-        if isinstance(rows.release, DynamoRelease)
+        if isinstance(rows.release, DynamoRelease) or envoy.timeout_s
         else None,
         rdma_devices_per_pod=_rdma_devices(preset, rows, pod_gpus),
         engine_port=rows.release.ports.system if isinstance(rows.release, DynamoRelease) else engine.port,
@@ -233,14 +254,17 @@ def derive(preset: Preset, rows: Rows) -> Derived:
         queue_bytes=int(router_gib * QUEUE_SHARE * GIB) if queues else None,
         router_budget_s=STARTUP_SAFETY * engine.startup.image_pull_s,
         release_budget_s=STARTUP_SAFETY * OPERATOR_START_S,
-        router_rollout_budget_s=grace_s + STARTUP_SAFETY * engine.startup.image_pull_s,
+        router_rollout_budget_s=router_grace_s + STARTUP_SAFETY * engine.startup.image_pull_s,
         gateway_budget_s=STARTUP_SAFETY * GATEWAY_PROGRAMMING_S,
         node_budget_s=max(pool.node_budget_s for pool in pools),
         engine_keep_alive_s=PROXY_KEEP_ALIVE_S + MARGIN_S,
         drain_pause_s=DRAIN_PAUSE_S,
         engine_drain_s=serving.longest_request_s,
         termination_grace_s=grace_s,
-        backend_drain_s=min(grace_s, MAX_BACKEND_DRAIN_S),
+        backend_drain_s=min(router_grace_s, MAX_BACKEND_DRAIN_S),
+        proxy_timeout_s=envoy.timeout_s,
+        proxy_message_timeout_s=envoy.message_timeout_s,
+        proxy_grace_s=envoy.grace_s,
         gateway_timeout_s=gateway_s,
         client_timeout_s=gateway_s + MARGIN_S,
         min_driver=max(hardware.gpu.min_driver, image.min_driver, key=numbers),

@@ -20,6 +20,7 @@ __all__ = [
     "MARGIN_S",
     "MAX_BACKEND_DRAIN_S",
     "OPERATOR_START_S",
+    "PICKER_ANSWER_S",
     "PROCESS_GIB_PER_GPU",
     "PROXY_BYTES_PER_TOKEN",
     "PROXY_KEEP_ALIVE_S",
@@ -33,6 +34,8 @@ __all__ = [
 
 DRAIN_PAUSE_S = 15
 """preStop pause: load balancers need a moment to stop sending to a pod that is going."""
+PICKER_ANSWER_S = 60
+"""For the picker to read and tokenize a prompt and to choose, beside waiting for a place (assumed)."""
 REQUEST_BYTES_PER_TOKEN = 32
 """Room for a token of a request: 4 bytes of English or code, 12 of other scripts, twice that with JSON's escapes."""
 LEAST_REQUEST_LIMIT_MIB = 32
@@ -180,7 +183,7 @@ class Derived:
     request_limit_mib: int | None = _value(
         "MiB",
         f"{REQUEST_BYTES_PER_TOKEN} bytes x context_tokens, at least {LEAST_REQUEST_LIMIT_MIB} MiB: the largest request"
-        " that Dynamo's frontends take; null: another router",
+        " that Dynamo's frontends or llm-d's Envoy take; null: GKE's load balancer sends to engines",
     )
     rdma_devices_per_pod: int = _value("devices", "transport.rdma_devices_per_pod, else the node's devices by GPUs")
     engine_port: int = _value("port", "the engine's catalog row; of a Dynamo worker its system port")
@@ -214,7 +217,7 @@ class Derived:
     router_memory_limit_gib: int = _value("GiB", "twice the router's request, at most what a system node leaves it")
     router_budget_s: int = _value("s", f"{STARTUP_SAFETY} x image pull (the engine's, a larger image)")
     release_budget_s: int = _value("s", f"{STARTUP_SAFETY} x {OPERATOR_START_S}: an operator's image pull and start")
-    router_rollout_budget_s: int = _value("s", "termination_grace_s + router_budget_s")
+    router_rollout_budget_s: int = _value("s", "termination_grace_s, of llm-d's Envoy proxy_grace_s, + router_budget_s")
     gateway_budget_s: int = _value("s", f"{STARTUP_SAFETY} x {GATEWAY_PROGRAMMING_S}")
     node_budget_s: int = _value(
         "s", f"{STARTUP_SAFETY} x boot time x 2, as create and delete each may take that long; of the slowest pool"
@@ -234,8 +237,23 @@ class Derived:
     drain_pause_s: int = _value("s", f"{DRAIN_PAUSE_S}: load balancers stop sending to a pod that is going")
     engine_drain_s: int = _value("s", "longest_request_s")
     termination_grace_s: int = _value("s", f"drain_pause_s (preStop) + engine_drain_s + {MARGIN_S}")
-    backend_drain_s: int = _value("s", f"termination_grace_s, at most {MAX_BACKEND_DRAIN_S}")
-    gateway_timeout_s: int = _value("s", f"longest_request_s + {MARGIN_S}: waiting at the router is part of it")
+    backend_drain_s: int = _value(
+        "s", f"termination_grace_s, of llm-d's Envoy proxy_grace_s, at most {MAX_BACKEND_DRAIN_S}"
+    )
+    proxy_timeout_s: int | None = _value(
+        "s", f"longest_request_s + {MARGIN_S}, of llm-d's Envoy: waiting at the picker is part of it; null: no Envoy"
+    )
+    proxy_message_timeout_s: int | None = _value(
+        "s",
+        f"longest wait of a band (none: 0) + {PICKER_ANSWER_S}, at most proxy_timeout_s: how long llm-d's Envoy waits "
+        "for what the picker says; null: no Envoy",
+    )
+    proxy_grace_s: int | None = _value(
+        "s", f"drain_pause_s + proxy_timeout_s + {MARGIN_S}, of a router's pod with llm-d's Envoy; null: no Envoy"
+    )
+    gateway_timeout_s: int = _value(
+        "s", f"proxy_timeout_s, without it longest_request_s, + {MARGIN_S}: waiting at the router is part of it"
+    )
     client_timeout_s: int = _value("s", f"gateway_timeout_s + {MARGIN_S}")
     min_driver: str = _value("driver", "NVIDIA's; the newer of what the GPUs and the engine image's CUDA need")
     usd_per_hour: float | None = _value(

@@ -26,6 +26,7 @@ _CHOSEN_BY = {
         "serving.shape.expert_parallel",
     ),
     "router": ("serving.router.kind", "serving.router.release"),
+    "router-proxy": ("serving.router.proxy",),
     "gateway": ("serving.router.gateway",),
     "authentication": ("serving.router.gateway.authentication",),
     "security-policy": ("serving.router.gateway.security_policy",),
@@ -120,6 +121,7 @@ def feature_names(preset: Preset, precision: str, derived: Derived) -> list[str]
         *(f"routing:{name}" for name in _routing(serving.routing)),
         f"gateway:{serving.router.gateway.gateway_class}",
     ]
+    names += ["router-proxy:envoy"] if derived.proxy_timeout_s is not None else []
     gateway = serving.router.gateway
     names += [f"authentication:{gateway.authentication.kind}"] if gateway.authentication.kind != "none" else []
     names += ["security-policy:cloud-armor"] if gateway.security_policy else []

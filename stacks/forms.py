@@ -361,8 +361,8 @@ HelmValue = Annotated[
 FeatureName = Annotated[
     str,
     Form(
-        r"(engine|precision|parallelism|router|gateway|replicas|kv-cache|kv-offload|kv-pool|speculation|provisioning"
-        r"|disaggregation|transport|local-ssd|image-cache|host-maintenance|authentication|security-policy|weights|routing"
+        r"(engine|precision|parallelism|router|router-proxy|gateway|replicas|kv-cache|kv-offload|kv-pool|speculation"
+        r"|provisioning|disaggregation|transport|local-ssd|image-cache|host-maintenance|authentication|security-policy|weights|routing"
         r"|scaling)"
         r":[a-z0-9][a-z0-9_.+-]*",
         "a feature as plan names it, such as precision:fp8 or kv-offload:host_dram",

@@ -41,8 +41,8 @@ T = TypeVar("T")
 class StackSpec:
     """A stack that passed every check: intent, facts, derived numbers, images, charts, evidence.
 
-    ``images`` are by role (engine, router, routing_sidecar, weights, drafter, node_agent, local_ssd), ``charts`` by
-    what they bring (dra_driver, dynamo, leader_worker_set); what a stack does not use is not in them.
+    ``images`` are by role (engine, router, router_proxy, routing_sidecar, weights, drafter, node_agent, local_ssd),
+    ``charts`` by what they bring (dra_driver, dynamo, leader_worker_set); what a stack does not use is not in them.
     """
 
     name: str
@@ -184,6 +184,8 @@ def _images(
             used["drafter"] = _seeder(speculation.weights, rows, catalog)
     if isinstance(rows.release, LlmdRelease):
         used["router"] = rows.release.router_image
+        if derived.proxy_timeout_s is not None:
+            used["router_proxy"] = rows.release.proxy.image
         if isinstance(found.preset.serving.shape, PrefillDecode):
             used["routing_sidecar"] = rows.release.routing_sidecar.image
     if rows.transport and rows.transport.node_agent:

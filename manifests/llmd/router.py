@@ -7,6 +7,7 @@
   is done when one is ready.
 - They are replaced without surge, as a small system pool has no room for more. Unlike ``Recreate``, this starts the new
   pod while the old one still finishes its streams; for the seconds without one see ``manifests.llmd.inference_pool``.
+  With Envoy beside it (``manifests.llmd.envoy``) nothing would serve in these seconds, so the new one comes first.
 - Metrics without authentication, guarded by a NetworkPolicy. The alternative (the picker's own default) needs
   cluster-wide rights for the picker to review tokens, and a token without expiry in a Secret that the collectors may
   read. Here the port answers only Managed Prometheus, and profiling, which shares the port, is off.
@@ -20,6 +21,13 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.chosen import llmd_release, llmd_router
+from manifests.llmd.envoy import (
+    ENVOY_PORT_NAME,
+    envoy_config,
+    envoy_container,
+    envoy_volume,
+    has_envoy,
+)
 from manifests.llmd.inference_pool import pool_reference
 from manifests.llmd.objectives import objectives
 from manifests.llmd.picker_config import CONFIG_FILE, picker_config, takes_experimental_plugins
@@ -48,6 +56,7 @@ def router(spec: StackSpec) -> tuple[KubernetesObject, ...]:
         _role(spec),
         _role_binding(spec),
         _config_map(spec),
+        *([envoy_config(spec, _health_service(spec, "readiness"))] if has_envoy(spec) else []),
         _deployment(spec),
         _service(spec),
     )
@@ -139,8 +148,6 @@ def _config_map(spec: StackSpec) -> KubernetesObject:
 
 def _deployment(spec: StackSpec) -> KubernetesObject:
     derived, replicas = spec.derived, llmd_router(spec).replicas
-    # The one that stands by is no room: as long as it is not ready, the chosen one would never be let go.
-    unavailable = replicas if _elects(spec) else 1
     return KubernetesObject(
         area="serving",
         name="router",
@@ -151,7 +158,7 @@ def _deployment(spec: StackSpec) -> KubernetesObject:
             "spec": {
                 "replicas": replicas,
                 "progressDeadlineSeconds": derived.router_rollout_budget_s,
-                "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": unavailable}},
+                "strategy": {"type": "RollingUpdate", "rollingUpdate": _replacement(spec)},
                 "selector": {"matchLabels": selector(spec, ROUTER)},
                 "template": {"metadata": {"labels": labels(spec, ROUTER)}, "spec": _pod(spec)},
             },
@@ -165,11 +172,23 @@ def _deployment(spec: StackSpec) -> KubernetesObject:
             "crd-inferencemodelrewrites",
             "router-role-binding",
             "router-config",
+            *(["router-envoy"] if has_envoy(spec) else []),
             "router-network-policy",
             "inference-pool",
             *(item.name for item in objectives(spec)),
         ),
     )
+
+
+def _replacement(spec: StackSpec) -> dict[str, int]:
+    """How many come before others go.
+
+    The one that stands by is no room: as long as it is not ready, the chosen one would never be let go. And what
+    requests pass through has to be there before its predecessor goes.
+    """
+    if _elects(spec):
+        return {"maxSurge": 0, "maxUnavailable": llmd_router(spec).replicas}
+    return {"maxSurge": 1, "maxUnavailable": 0} if has_envoy(spec) else {"maxSurge": 0, "maxUnavailable": 1}
 
 
 def _pod(spec: StackSpec) -> dict[str, Any]:
@@ -178,20 +197,27 @@ def _pod(spec: StackSpec) -> dict[str, Any]:
         "serviceAccountName": ROUTER,
         "automountServiceAccountToken": True,
         "enableServiceLinks": False,
-        "terminationGracePeriodSeconds": spec.derived.termination_grace_s,
+        "terminationGracePeriodSeconds": spec.derived.proxy_grace_s or spec.derived.termination_grace_s,
         "nodeSelector": system_labels(spec),
         **({"tolerations": tolerations} if tolerations else {}),
         **apart_on_nodes(selector(spec, ROUTER), llmd_router(spec).replicas),
         "securityContext": unprivileged(llmd_release(spec).user.uid),
+        **({"initContainers": [envoy_container(spec)]} if has_envoy(spec) else {}),
         "containers": [_container(spec)],
-        "volumes": [{"name": "config", "configMap": {"name": _config_name(spec)}}],
+        "volumes": [
+            {"name": "config", "configMap": {"name": _config_name(spec)}},
+            *([envoy_volume(spec, _health_service(spec, "readiness"))] if has_envoy(spec) else []),
+        ],
     }
 
 
-def _probe(spec: StackSpec, service: str) -> dict[str, Any]:
+def _health_service(spec: StackSpec, service: str) -> str:
     """Of one picker among several, liveness and readiness differ; of a single one any name will do."""
-    named = service if _elects(spec) else "inference-extension"
-    return {"grpc": {"port": llmd_release(spec).ports.health, "service": named}}
+    return service if _elects(spec) else "inference-extension"
+
+
+def _probe(spec: StackSpec, service: str) -> dict[str, Any]:
+    return {"grpc": {"port": llmd_release(spec).ports.health, "service": _health_service(spec, service)}}
 
 
 def _container(spec: StackSpec) -> dict[str, Any]:
@@ -235,13 +261,19 @@ def _arguments(spec: StackSpec) -> list[str]:
         "--tracing=false",
         f"--drain-timeout={spec.derived.drain_pause_s}s",
         "--zap-encoder=json",
+        *(_asked_by_envoy(spec) if has_envoy(spec) else []),
         *(["--ha-enable-leader-election=true"] if _elects(spec) else []),
         *(["--allow-experimental-plugins=true"] if takes_experimental_plugins(spec) else []),
     ]
 
 
+def _asked_by_envoy(spec: StackSpec) -> list[str]:
+    """Within the pod, and with a whole body at once, of which gRPC's own limit is 4 MiB."""
+    limit = ((spec.derived.request_limit_mib or 0) + 1) * 2**20
+    return ["--secure-serving=false", f"--grpc-max-recv-msg-size={limit}"]
+
+
 def _service(spec: StackSpec) -> KubernetesObject:
-    ports = llmd_release(spec).ports
     return KubernetesObject(
         area="serving",
         name="router-service",
@@ -252,17 +284,23 @@ def _service(spec: StackSpec) -> KubernetesObject:
             "spec": {
                 "type": "ClusterIP",
                 "selector": selector(spec, ROUTER),
-                "ports": [
-                    {
-                        "name": "ext-proc",
-                        "port": ports.ext_proc,
-                        "targetPort": "ext-proc",
-                        "protocol": "TCP",
-                        "appProtocol": "kubernetes.io/h2c",
-                    }
-                ],
+                "ports": _service_ports(spec),
             },
         },
         timeout_s=spec.derived.router_budget_s,
         after=("router",),
     )
+
+
+def _service_ports(spec: StackSpec) -> list[dict[str, Any]]:
+    """The picker, whom the pool names, and Envoy, whom the route names then; policies close what nobody asks."""
+    picker = {
+        "name": "ext-proc",
+        "port": llmd_release(spec).ports.ext_proc,
+        "targetPort": "ext-proc",
+        "protocol": "TCP",
+        "appProtocol": "kubernetes.io/h2c",
+    }
+    port = llmd_release(spec).proxy.port
+    envoy = {"name": ENVOY_PORT_NAME, "port": port, "targetPort": ENVOY_PORT_NAME, "protocol": "TCP"}
+    return [picker, envoy] if has_envoy(spec) else [picker]

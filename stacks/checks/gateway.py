@@ -127,6 +127,8 @@ def _pods_images(c: Candidate) -> Iterator[tuple[str, ImageRow, Arch]]:
     if isinstance(release, LlmdRelease):
         yield "serving.engine.version", c.rows.engine_image, nodes
         yield "serving.router.release", release.router_image, system
+        if c.derived.proxy_timeout_s is not None:
+            yield "serving.router.proxy", release.proxy.image, system
     if isinstance(release, DynamoRelease):  # it brings the engine's image, and frontends run from that too
         yield "serving.router.release", c.rows.engine_image, nodes
         yield "serving.router.release", c.rows.engine_image, system

@@ -116,6 +116,25 @@ def pickers(c: Candidate) -> Iterator[Problem]:
     )
 
 
+@about("serving.router.kind")
+def envoy(c: Candidate) -> Iterator[Problem]:
+    """What is otherwise where an Envoy asks the picker, and not the load balancer."""
+    router, release = c.preset.serving.router, c.rows.release
+    if isinstance(router, LlmdRouter) and isinstance(release, LlmdRelease) and router.proxy == "envoy":
+        yield Problem(
+            rule="proxy-envoy",
+            path="serving.router.proxy",
+            value=router.proxy,
+            why="without a picker requests are refused (500), where the load balancer would choose by itself; "
+            f"a body of more than {c.derived.request_limit_mib} MiB is refused (413), and a request with an underscore "
+            "in a header's name is cut off, as of Codex before 0.131 (session_id)",
+            allowed="envoy; gateway, with which none of this is so",
+            remedy="know that",
+            source=release.proxy.source,
+            severity="note",
+        )
+
+
 def _events(c: Candidate) -> LlmdRelease | None:
     release = c.rows.release
     return release if c.preset.serving.routing.listens and isinstance(release, LlmdRelease) else None
@@ -191,6 +210,8 @@ def keep_alive(c: Candidate) -> Iterator[Problem]:
     shape, release = c.preset.serving.shape, c.rows.release
     if not isinstance(shape, PrefillDecode) or not isinstance(release, LlmdRelease):
         return
+    if c.derived.proxy_timeout_s is not None:  # Envoy is before it then, and gives connections up in time
+        return
     closes_s = release.routing_sidecar.idle_close_s
     if closes_s < PROXY_KEEP_ALIVE_S:
         yield Problem(
@@ -208,4 +229,4 @@ def keep_alive(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS: tuple[Check, ...] = (newcomers, waits, places, pickers, events, disaggregation, keep_alive)
+CHECKS: tuple[Check, ...] = (newcomers, waits, places, pickers, envoy, events, disaggregation, keep_alive)

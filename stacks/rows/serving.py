@@ -192,6 +192,19 @@ class RoutingSidecar(Sourced):
     cpu: Positive
 
 
+class RouterProxy(Sourced):
+    """Envoy beside the picker, where the load balancer does not ask the picker itself."""
+
+    image: ImageRow
+    port: Positive
+    health_port: Positive
+    metrics_port: Positive
+    admin_port: Positive = Field(description="On the pod's loopback only.")
+    destination_header: Text = Field(description="In it the picker names the engine that it chose.")
+    cpu: Positive
+    memory_gib: Positive
+
+
 class LlmdRelease(Sourced):
     """One release of the llm-d router: which images and API versions go together."""
 
@@ -216,6 +229,7 @@ class LlmdRelease(Sourced):
     flow: FlowOrders
     kv_events: KvEventSettings
     routing_sidecar: RoutingSidecar
+    proxy: RouterProxy
     apis: PickerApis
     headers: RouterHeaders
 

@@ -89,7 +89,7 @@ class Gateway(Strict):
 
 
 class LlmdRouter(Strict):
-    """The llm-d router: endpoint picker behind a GKE Gateway."""
+    """The llm-d router: an endpoint picker behind a GKE Gateway."""
 
     kind: Literal["llm-d"]
     release: Version = Field(description="A row of stacks/catalog/llmd_releases.")
@@ -97,6 +97,11 @@ class LlmdRouter(Strict):
     replicas: Annotated[int, Field(gt=0, le=100)] = Field(
         default=1,
         description="Of the endpoint picker; what it remembers (sessions, queues, prefixes) is each one's own.",
+    )
+    proxy: Literal["gateway", "envoy"] = Field(
+        default="gateway",
+        description="Who asks the picker and sends to the engine it names. gateway: GKE's load balancer. envoy: an "
+        "Envoy in the picker's pod, to which the load balancer sends everything.",
     )
 
 

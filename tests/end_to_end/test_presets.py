@@ -1,6 +1,7 @@
 """Every other preset goes up and comes down; real engine, real API server, SIMULATED cloud and nodes.
 
-Two of them with their weights mounted from elsewhere: from the bucket, and from one disk on two nodes.
+Two of them with their weights mounted from elsewhere: from the bucket, and from one disk on two nodes; one with Envoy
+before llm-d's picker.
 """
 
 from __future__ import annotations
@@ -16,22 +17,23 @@ from tests.shipped import accepted as features_to_accept
 
 pytestmark = pytest.mark.sandbox
 
-LOCAL_SSD: dict[str, Any] = {"kind": "local_ssd"}
-DISK = {"kind": "hyperdisk_ml", "disk": "beam-weights", "throughput_mib_per_s": 4800}
+ENVOY = {"system_pool": {"machine_type": "n4-standard-16"}, "serving": {"router": {"proxy": "envoy"}}}
+BUCKET: dict[str, Any] = {"model": {"storage": {"kind": "gcs_fuse"}}}
+DISK = {"model": {"storage": {"kind": "hyperdisk_ml", "disk": "beam-weights", "throughput_mib_per_s": 4800}}}
 HIGHEST_RUNGS = ("g4-llmd-d1", "g4-llmd-d2", "g4-dynamo-d1", "g4-dynamo-d2")
 """What the others of a ladder build up to: all that routing, tiers, drafter and prefill/decode render at once."""
 CASES = [
-    pytest.param("small-l4", [], LOCAL_SSD),
-    pytest.param("g4-llmd-nvfp4", ["precision:nvfp4", "weights:gcs_fuse"], {"kind": "gcs_fuse"}),
+    pytest.param("small-l4", [], {}),
+    pytest.param("g4-llmd-nvfp4", ["precision:nvfp4", "weights:gcs_fuse", "router-proxy:envoy"], BUCKET | ENVOY),
     pytest.param("g4-llmd-multi", ["weights:hyperdisk_ml"], DISK),
-    pytest.param("g4-dynamo", [], LOCAL_SSD),
-    *(pytest.param(rung, features_to_accept(rung), LOCAL_SSD) for rung in HIGHEST_RUNGS),
+    pytest.param("g4-dynamo", [], {}),
+    *(pytest.param(rung, features_to_accept(rung), {}) for rung in HIGHEST_RUNGS),
 ]
 
 
-@pytest.mark.parametrize(("preset", "accepted", "storage"), CASES)
+@pytest.mark.parametrize(("preset", "accepted", "overrides"), CASES)
 def test_the_preset_is_applied_and_leaves_nothing(
-    preset: str, accepted: list[str], storage: dict[str, Any], sandboxes: Path, tmp_path: Path
+    preset: str, accepted: list[str], overrides: dict[str, Any], sandboxes: Path, tmp_path: Path
 ) -> None:
     assert sandboxes.exists()
     file = tmp_path / "Pulumi.preset.yaml"
@@ -41,7 +43,7 @@ def test_the_preset_is_applied_and_leaves_nothing(
         "beamline:region": "us-central1",
         "beamline:zone": "us-central1-b",
         "beamline:accept_unverified": accepted,
-        "beamline:overrides": {"model": {"storage": storage}},
+        "beamline:overrides": overrides,
     }
     file.write_text(yaml.safe_dump({"config": config}))
     result = sandbox.up("preset", file)

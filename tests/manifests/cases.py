@@ -76,6 +76,8 @@ _SESSIONS = {"strict": False, "forget_after_s": 3600}
 _EVENTS = {"kind": "prefix_and_load", "cache_view": "events"}
 _TWO_BANDS = {"agents": {"priority": 1, "longest_wait_s": 600}, "rest": {"priority": 0, "longest_wait_s": 600}}
 
+_WAITING = {"order": "arrival", "bands": _TWO_BANDS}
+
 
 def _routing(**says: Any) -> dict[str, Any]:
     return {"serving": {"routing": says}}
@@ -91,7 +93,7 @@ ROUTING: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     ),
     "bands": (
         "g4-llmd-multi",
-        _routing(flow_control={"order": "arrival", "bands": _TWO_BANDS}),
+        _routing(flow_control=_WAITING),
         ["routing:flow_control"],
     ),
     "turns": (
@@ -164,6 +166,35 @@ APART: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 }
 """Prefill and decode on engines of their own, which no preset with llm-d has."""
 
+_PROXY = {"router": {"proxy": "envoy"}}
+_ROOM = {"machine_type": "n4-standard-16"}
+PROXIED: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "proxied": (
+        "g4-llmd-multi",
+        {"system_pool": _ROOM, "serving": {**_PROXY, **_routing(flow_control=_WAITING)["serving"]}},
+        ["router-proxy:envoy", "routing:flow_control"],
+    ),
+    "a-proxy-stands-by": (
+        "g4-llmd-multi",
+        {
+            "system_pool": _ROOM,
+            "monitoring": {"kind": "none"},
+            "serving": {"router": {"proxy": "envoy", "replicas": 2}},
+        },
+        ["router-proxy:envoy"],
+    ),
+    "apart-proxied": (
+        "g4-llmd-multi",
+        {
+            "system_pool": _ROOM,
+            "accelerator_pools": {"main": {"nodes": 3}},
+            "serving": {**_PROXY, "shape": _APART, "transport": {"name": "tcp"}},
+        },
+        ["disaggregation:prefill_decode", "transport:tcp", "router-proxy:envoy"],
+    ),
+}
+"""Envoy beside the picker, which no preset has."""
+
 _RAPID = {"release_channel": "RAPID"}
 SCALING: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "scaled": (
@@ -193,6 +224,7 @@ GOLDENS = {
     **_STORAGES,
     **DYNAMO_STORAGES,
     "scaled": SCALING["scaled"],
+    "proxied": PROXIED["proxied"],
 }
 """These have golden files."""
 
@@ -313,6 +345,7 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         [],
     ),
     **ROUTING,
+    **PROXIED,
     **SCALING,
     "accepted": ("g4-llmd-multi", {"serving": {"wait": "accepted"}}, []),
     "accepted-groups": ("a4x-max-llmd", {"serving": {"wait": "accepted"}}, []),

@@ -39,7 +39,7 @@ def _agree(what: str, **values: Any) -> Iterator[str]:
 
 def engine_ports_agree(objects: Objects) -> Iterator[str]:
     """One number for what is reached, the pool and the health check, one for vLLM; one name for probes and scraping."""
-    health = objects.one("HealthCheckPolicy", "engine")["spec"]["default"]["config"]["httpHealthCheck"]
+    checks = [h["spec"]["default"]["config"]["httpHealthCheck"] for h in _about(objects, "HealthCheckPolicy", "engine")]
     (target,) = objects.one("InferencePool", "engine")["spec"]["targetPorts"]
     for name in objects.engine_names(that_serve=True):
         engine, proxy = objects.container(name), objects.proxy(name)
@@ -48,13 +48,19 @@ def engine_ports_agree(objects: Objects) -> Iterator[str]:
             yield from _agree(f"{name} port", argument=flag(container, "port"), container=port["containerPort"])
         if proxy:
             yield from _agree(f"{name} proxy", asks=flag(proxy, "model-server-port"), listens=flag(engine, "port"))
-            if health["requestPath"] == "/health":
+            if any(health["requestPath"] == "/health" for health in checks):
                 yield "the proxy is asked whether the engine is well"
         reached = flag(proxy or engine, "port")
-        yield from _agree(f"{name} reached", there=reached, pool=target["number"], health_check=health["port"])
+        asked = {f"health check {number}": health["port"] for number, health in enumerate(checks)}
+        yield from _agree(f"{name} reached", there=reached, pool=target["number"], **asked)
         scraped = _scraped(objects, "engine")
         probes = {p: engine[p]["httpGet"]["port"] for p in ("startupProbe", "readinessProbe", "livenessProbe")}
         yield from _agree("engine port name", container=engine["ports"][0]["name"], **scraped, **probes)
+
+
+def _about(objects: Objects, kind: str, name: str) -> list[Body]:
+    """The policy on what is called so, if that is what the load balancer sends to."""
+    return [body for body in objects.kind(kind) if body["metadata"]["name"] == name]
 
 
 def _scraped(objects: Objects, name: str) -> dict[str, str]:
@@ -70,7 +76,7 @@ def router_ports_agree(objects: Objects) -> Iterator[str]:
     """What the pool asks is what the Service offers and the picker listens on."""
     router = objects.container("router")
     ports = {p["name"]: p["containerPort"] for p in router["ports"]}
-    (service,) = objects.one("Service", "router")["spec"]["ports"]
+    (service,) = (p for p in objects.one("Service", "router")["spec"]["ports"] if p["name"] == "ext-proc")
     asked = objects.one("InferencePool", "engine")["spec"]["endpointPickerRef"]["port"]["number"]
     yield from _agree(
         "picker port",
@@ -179,7 +185,8 @@ def _spec_references(kind: str, spec: Body, namespace: str | None) -> Iterator[R
             yield spec["targetRef"]["kind"], namespace, spec["targetRef"]["name"]
         case "HTTPRoute":
             yield "Gateway", namespace, spec["parentRefs"][0]["name"]
-            yield "InferencePool", namespace, spec["rules"][0]["backendRefs"][0]["name"]
+            (backend,) = spec["rules"][0]["backendRefs"]
+            yield backend["kind"], namespace, backend["name"]
 
 
 def _references(objects: Objects) -> Iterator[tuple[str, Reference]]:
@@ -215,15 +222,16 @@ def timeouts_are_ordered(objects: Objects) -> Iterator[str]:
 
 def _timeouts(objects: Objects, name: str) -> Iterator[str]:
     engine, pod = objects.container(name), objects.pod(name)
-    policy = objects.one("GCPBackendPolicy", "engine")["spec"]["default"]
     drain, pause = int(flag(engine, "shutdown-timeout")), engine["lifecycle"]["preStop"]["sleep"]["seconds"]
     grace = pod["terminationGracePeriodSeconds"]
-    if not drain < policy["timeoutSec"]:
-        yield f"the gateway gives up after {policy['timeoutSec']} s, the engine works for {drain} s"
+    for body in _about(objects, "GCPBackendPolicy", "engine"):
+        policy = body["spec"]["default"]
+        if not drain < policy["timeoutSec"]:
+            yield f"the gateway gives up after {policy['timeoutSec']} s, the engine works for {drain} s"
+        if policy["connectionDraining"]["drainingTimeoutSec"] < min(3600, pause + drain):
+            yield "the load balancer drops connections of an engine that still drains"
     if grace < pause + drain:
         yield f"grace period {grace} s, but pause and drain take {pause + drain} s"
-    if policy["connectionDraining"]["drainingTimeoutSec"] < min(3600, pause + drain):
-        yield "the load balancer drops connections of an engine that still drains"
     environment = {e["name"]: e.get("value") for e in engine["env"]}
     if int(environment["VLLM_HTTP_TIMEOUT_KEEP_ALIVE"]) <= 600:
         yield "the engine closes idle connections before Google's proxies do"

@@ -206,7 +206,7 @@ def _backends(objects: Objects, by_name: dict[str, Pod]) -> Iterator[tuple[Pod, 
     if reference["kind"] == "InferencePool":
         selector, ports = found["spec"]["selector"], [t["number"] for t in found["spec"]["targetPorts"]]
     else:
-        selector, ports = {"matchLabels": found["spec"]["selector"]}, [p["port"] for p in found["spec"]["ports"]]
+        selector, ports = {"matchLabels": found["spec"]["selector"]}, [reference["port"]]
     for pod in by_name.values():
         if pod.namespace == found["metadata"]["namespace"] and pod.matches(selector):
             yield from ((pod, port) for port in ports)
@@ -230,9 +230,10 @@ def llmd_flows(objects: Objects, proxy: Address) -> Iterator[Flow]:
     """What the router's and the engines' arguments make them say."""
     by_name = pods(objects)
     router, arguments = by_name["router"], objects.container("router")
-    yield proxy, router, "TCP", int(flag(arguments, "grpc-port"))
-    for prober in HEALTH_CHECKERS:
-        yield prober, router, "TCP", int(flag(arguments, "grpc-health-port"))
+    if not any(container["name"] == "envoy" for container in objects.pod("router").get("initContainers", [])):
+        yield proxy, router, "TCP", int(flag(arguments, "grpc-port"))
+        for prober in HEALTH_CHECKERS:
+            yield prober, router, "TCP", int(flag(arguments, "grpc-health-port"))
     assert yaml.safe_load(objects.one("ConfigMap", "router-config")["data"]["config.yaml"])["schedulingProfiles"]
     for body in objects.kind("RoleBinding"):
         assert body["subjects"][0]["name"] == objects.pod("router")["serviceAccountName"]

@@ -256,6 +256,7 @@ def test_every_image_of_the_catalog_is_found() -> None:
     expected = {row.image.repository for row in catalog.engines.values() if row.image}
     expected |= {row.router_image.repository for row in catalog.llmd_releases.values()}
     expected |= {row.routing_sidecar.image.repository for row in catalog.llmd_releases.values()}
+    expected |= {row.proxy.image.repository for row in catalog.llmd_releases.values()}
     expected |= {runtime.image.repository for row in dynamo for runtime in row.runtimes.values()}
     expected |= {item.image.repository for chart in charts for item in chart.images}
     expected |= {catalog.helper_images.weights_gcs.repository, catalog.helper_images.asapd_lite.repository}
