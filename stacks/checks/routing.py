@@ -58,6 +58,23 @@ def scorers(c: Candidate) -> Iterator[Problem]:
         )
 
 
+def forgotten(c: Candidate) -> Iterator[Problem]:
+    """A session is known by its last request, which may still run."""
+    affinity, longest = c.preset.serving.routing.session_affinity, c.preset.serving.longest_request_s
+    if affinity is not None and affinity.forget_after_s < longest:
+        yield Problem(
+            rule="session-forgotten",
+            path="serving.routing.session_affinity.forget_after_s",
+            value=affinity.forget_after_s,
+            why=f"a request may take {longest} s, and its session would be forgotten while it runs: the next one goes "
+            "to any replica",
+            allowed=f"{longest} or more",
+            remedy="raise it by what a user thinks between two turns, or lower serving.longest_request_s",
+            source="stacks/spec/routing.py: counted from a session's last request",
+            severity="warning",
+        )
+
+
 def events_unused(c: Candidate) -> Iterator[Problem]:
     """Events are heard for the sake of prefixes."""
     policy = c.preset.serving.routing.policy
@@ -75,4 +92,4 @@ def events_unused(c: Candidate) -> Iterator[Problem]:
         )
 
 
-CHECKS = (taking_turns, scorers_of_llmd, scorers, events_unused)
+CHECKS = (taking_turns, scorers_of_llmd, scorers, events_unused, forgotten)
