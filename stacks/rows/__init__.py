@@ -20,16 +20,8 @@ from stacks.rows.hardware import (
 )
 from stacks.rows.models import Architecture, Checkpoint, Drafter, EngineKind, ModelRow, ModelSupport
 from stacks.rows.refusals import Refused
-from stacks.rows.serving import (
-    DynamoRelease,
-    EngineRow,
-    FlowOrder,
-    HelperCharts,
-    HelperImages,
-    LlmdRelease,
-    ReleaseRow,
-    TransportRow,
-)
+from stacks.rows.routers import DynamoRelease, FlowOrder, LlmdRelease, ReleaseRow
+from stacks.rows.serving import EngineRow, HelperCharts, HelperImages, TransportRow
 from stacks.rows.weight_storage import GcsFuseRow, HyperdiskMlRow, WeightStorage
 
 __all__ = [
