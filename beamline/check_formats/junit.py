@@ -27,7 +27,8 @@ def to_junit(verdicts: Iterable[Verdict]) -> str:
             _failed(suite, verdict, problem)
         if not errors:
             ET.SubElement(suite, "testcase", classname=verdict.title, name="no errors")
-        if rest := [problem for problem in verdict.problems if problem.severity != "error"]:
+        rest = [problem for problem in verdict.problems if problem.severity != "error"]
+        if rest := [*rest, *verdict.known]:
             ET.SubElement(suite, "system-out").text = _allowed(to_text(rest))
     ET.indent(root)
     written: bytes = ET.tostring(root, encoding="us-ascii", xml_declaration=True)

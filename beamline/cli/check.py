@@ -10,16 +10,17 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from beamline.check_formats import Verdict, to_annotations, to_junit, to_sarif
+from beamline.check_formats import Verdict, beside, gone, read_baseline, to_annotations, to_junit, to_sarif
 from beamline.cli.completion import stack_names
-from beamline.cli.endings import end_with
-from beamline.cli.output import counting, said, show, show_as_it_is, show_json
+from beamline.cli.endings import end_with, problems_as_result
+from beamline.cli.output import counting, said, show, show_as_it_is, show_json, tell
 from beamline.cli.parameters import JsonOption, StacksArgument
 from beamline.cli.planning import plan_stack
 from beamline.cli.selection import Selection, select, stack_name
 from beamline.cli.stack_text import counted
-from stacks import Problem, ProblemsFound, ordered, to_text
+from stacks import ProblemsFound, ordered, to_text
 from stacks.settings import STACKS_DIR, stack_file
+from stacks.wording import some
 
 __all__ = ["check"]
 
@@ -44,14 +45,34 @@ FormatOption = Annotated[
 ]
 
 
-def check(stacks: StacksArgument = None, written: FormatOption = Format.TEXT, as_json: JsonOption = False) -> None:
+BaselineOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline",
+        metavar="FILE",
+        help="What `check --format json` wrote another day: what is in it is known, and only the rest counts.",
+    ),
+]
+
+
+def check(
+    stacks: StacksArgument = None,
+    written: FormatOption = Format.TEXT,
+    as_json: JsonOption = False,
+    baseline: BaselineOption = None,
+) -> None:
     """Check stacks as far as no cloud is needed.
 
     Types, resource graph, input types of Pulumi's SDKs, schemas of Kubernetes and custom resources, graph rules.
     """
     names = stacks or stack_names()
+    with problems_as_result(as_json=as_json or written is Format.JSON):
+        before = read_baseline(baseline) if baseline else {}
     with counting("checking", len(names)) as progress:
         verdicts = [_checked(name, progress) for name in names]
+    if fewer := sum(gone(verdict, before) for verdict in verdicts):
+        tell(f"{some(fewer, 'problem')} of the baseline {'is' if fewer == 1 else 'are'} gone: write it anew")
+    verdicts = [beside(verdict, before) for verdict in verdicts]
     _WRITERS[Format.JSON if as_json else written](verdicts)
     end_with(problem for verdict in verdicts for problem in verdict.problems)
 
@@ -84,17 +105,23 @@ def _edited(selection: Selection) -> Path:
 
 def _show_text(verdicts: Sequence[Verdict]) -> None:
     for verdict in verdicts:
-        show(said(f"{verdict.title}: {counted(verdict.problems)}"))
+        known = f" ({len(verdict.known)} more in the baseline)" if verdict.known else ""
+        show(said(f"{verdict.title}: {counted(verdict.problems)}{known}"))
         if verdict.problems:
             show(said(to_text(verdict.problems)))
 
 
 def _show_json(verdicts: Sequence[Verdict]) -> None:
-    show_json({"stacks": [_to_json(verdict.stack, verdict.preset, verdict.problems) for verdict in verdicts]})
+    show_json({"stacks": [_to_json(verdict) for verdict in verdicts]})
 
 
-def _to_json(stack: str, preset: str | None, problems: Sequence[Problem]) -> dict[str, object]:
-    return {"stack": stack, "preset": preset, "problems": [problem.to_json() for problem in problems]}
+def _to_json(verdict: Verdict) -> dict[str, object]:
+    return {
+        "stack": verdict.stack,
+        "preset": verdict.preset,
+        "problems": [problem.to_json() for problem in verdict.problems],
+        **({"known": [problem.to_json() for problem in verdict.known]} if verdict.known else {}),
+    }
 
 
 _WRITERS: dict[Format, Callable[[Sequence[Verdict]], None]] = {
