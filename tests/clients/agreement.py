@@ -26,7 +26,7 @@ PICKER_KNOWS = {"x-claude-code-session-id", "x-session-affinity", "session-id"}
 PICKER_READS = {"/v1/chat/completions", "/v1/responses", "/v1/messages"}
 FRONTEND_KNOWS = {"x-dynamo-session-id", "x-claude-code-session-id", "thread-id", "x-session-id"}
 FRONTEND_ANSWERS = {"/v1/chat/completions": None, "/v1/responses": None, "/v1/messages": "enable-anthropic-api"}
-BAND_HEADERS = {"InferencePool": "x-llm-d-inference-objective", "Service": "x-dynamo-meta-policy-class"}
+PICKERS_BAND_HEADER, FRONTENDS_BAND_HEADER = "x-llm-d-inference-objective", "x-dynamo-meta-policy-class"
 PRIORITY_HEADER = "x-dynamo-request-priority"
 
 
@@ -88,16 +88,18 @@ def _the_way_in(told: Told, objects: Objects) -> Iterator[str]:
         yield f"{told.settings.request_url} is not under {told.settings.base_url}"
 
 
-def _behind_the_route(objects: Objects) -> str:
+def _leads_to_engines(objects: Objects) -> bool:
+    """Whether the route ends at the pool of engines, or at the Envoy that asks their picker."""
     (route,) = objects.kind("HTTPRoute")
-    (kind,) = {ref["kind"] for rule in route["spec"]["rules"] for ref in rule["backendRefs"]}
-    return str(kind)
+    (behind,) = {(ref["kind"], ref["name"]) for rule in route["spec"]["rules"] for ref in rule["backendRefs"]}
+    return behind[0] == "InferencePool" or behind == ("Service", "router")
 
 
 def _answers(path: str, objects: Objects) -> bool:
-    if _behind_the_route(objects) == "InferencePool":
+    if _is_llmd(objects):
         serves = all(engine["command"][:2] == ["vllm", "serve"] for engine in objects.engines())
-        return serves and path in PICKER_READS and "requestHandler" not in _picker(objects)
+        reads = path in PICKER_READS and "requestHandler" not in _picker(objects)
+        return _leads_to_engines(objects) and serves and reads
     needed = FRONTEND_ANSWERS.get(path, "no flag does")
     return needed is None or f"--{needed}" in _frontend(objects)["args"]
 
@@ -151,7 +153,8 @@ def _bands(told: Told, objects: Objects) -> Iterator[str]:
         named = {c["policy_family"] for c in _policy(objects).get("policy_classes", [])}
     if set(told.settings.bands) != named:
         yield f"it is told of the bands {sorted(told.settings.bands)}; there are {sorted(named)}"
-    header, ordered = BAND_HEADERS[_behind_the_route(objects)], _engines_order(objects)
+    header = PICKERS_BAND_HEADER if _is_llmd(objects) else FRONTENDS_BAND_HEADER
+    ordered = _engines_order(objects)
     for name, value in headers_in(told.document, told.row).items():
         if (name != header or value not in named) and not (name == PRIORITY_HEADER and ordered):
             yield f"{name}: {value} chooses nothing"

@@ -53,6 +53,10 @@ def _a_narrower_route(objects: Objects) -> None:
     objects.kind("HTTPRoute")[0]["spec"]["rules"][0]["matches"][0]["path"]["value"] = "/v1/chat"
 
 
+def _a_route_past_the_envoy(objects: Objects) -> None:
+    objects.kind("HTTPRoute")[0]["spec"]["rules"][0]["backendRefs"][0]["name"] = "engine"
+
+
 def _an_own_choice_of_parsers(objects: Objects) -> None:
     data = objects.one("ConfigMap", "router-config")["data"]
     data["config.yaml"] += "requestHandler: {parsers: [{pluginRef: openai-parser}]}\n"
@@ -110,6 +114,17 @@ CHANGES: dict[str, tuple[str, Callable[[Objects], None], dict[str, str]]] = {
         "g4-llmd",
         _a_narrower_route,
         {"claude-code": "no route leads to /v1/messages", "codex": "no route leads to /v1/responses"},
+    ),
+    "a route past the Envoy": (
+        "proxied",
+        _a_route_past_the_envoy,
+        {
+            "claude-code": "nobody answers /v1/messages",
+            "cline": "nobody answers /v1/chat/completions",
+            "codex": "nobody answers /v1/responses",
+            "openai-python": "nobody answers /v1/chat/completions",
+            "opencode": "nobody answers /v1/chat/completions",
+        },
     ),
     "an own choice of parsers": (
         "g4-llmd",
