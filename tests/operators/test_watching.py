@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from beamline.sandbox.cloud.errors import CloudError
 from beamline.sandbox.operators import __main__ as operators
 
 KNOWN = frozenset({"Gateway"})
@@ -65,3 +66,18 @@ def test_nothing_is_begun_anew_when_the_same_kinds_are_served(begun: list[Any]) 
     changed = threading.Event()
     operators.watch_kinds(served, KNOWN, changed, ended)
     assert (changed.is_set(), begun) == (False, [])
+
+
+def test_a_server_that_does_not_answer_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An end of this process is the end of all that a destroy waits for."""
+    answers: list[frozenset[str] | CloudError] = [CloudError("busy"), CloudError("busy"), KNOWN]
+    monkeypatch.setattr(operators, "_KINDS_EVERY_S", 0.0)
+
+    def served() -> frozenset[str]:
+        answer = answers.pop(0)
+        if isinstance(answer, CloudError):
+            raise answer
+        return answer
+
+    assert operators.served_in_time(served) == KNOWN
+    assert answers == []

@@ -14,6 +14,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -151,9 +152,19 @@ def watch_kinds(
         os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - this very program
 
 
+def served_in_time(served: Callable[[], frozenset[str]]) -> frozenset[str]:
+    """Ask until the server answers: one that is busy with a destroy may not, and nobody would begin these anew."""
+    while True:
+        try:
+            return served()
+        except CloudError as error:
+            _LOG.warning("the API server does not answer: %s", error)
+            time.sleep(_KINDS_EVERY_S)
+
+
 def _run_once(simulation: Simulation) -> bool:
     """Run until told to end (False) or until the set of served kinds has changed (True)."""
-    known, changed = _served(simulation.api()), threading.Event()
+    known, changed = served_in_time(lambda: _served(simulation.api())), threading.Event()
     world, api = World(), simulation.api()
     passes: list[Pass] = [
         Controller(world, CloudView(simulation.ledger), api, simulation.time_scale).run_once,
