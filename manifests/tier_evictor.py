@@ -16,8 +16,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from manifests.config_maps import fixed_files
 from manifests.kv_tier import has_unbounded_tier, kv_tier_environment, kv_tier_mount
-from manifests.naming import ENGINE, content_name, metadata
+from manifests.naming import ENGINE, content_name
 from manifests.objects import KubernetesObject
 from manifests.pod_security import confined
 from stacks.resolve import StackSpec
@@ -127,17 +128,7 @@ def evictor_objects(spec: StackSpec) -> tuple[KubernetesObject, ...]:
 
 def evictor_program(spec: StackSpec) -> KubernetesObject:
     """The program as a ConfigMap; another program is another ConfigMap, so that pods notice."""
-    return KubernetesObject(
-        area="serving",
-        name="kv-evictor-program",
-        body={
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": metadata(spec, _program_name(), component=ENGINE),
-            "immutable": True,
-            "data": _modules(),
-        },
-    )
+    return fixed_files(spec, "kv-evictor-program", _modules(), called=_program_name(), component=ENGINE)
 
 
 @cache

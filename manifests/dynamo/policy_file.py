@@ -20,9 +20,10 @@ from typing import Any
 import yaml
 
 from manifests.chosen import by_prefix, dynamo_release
+from manifests.config_maps import fixed_files
 from manifests.dynamo.bands import quantum_tokens, queue_limit
 from manifests.dynamo.names import FRONTEND
-from manifests.naming import content_name, metadata
+from manifests.naming import content_name
 from manifests.objects import KubernetesObject
 from stacks.parallelism import data_parallel
 from stacks.resolve import StackSpec
@@ -97,14 +98,5 @@ def policy_object(spec: StackSpec) -> KubernetesObject | None:
     if text is None:
         return None
     data = {POLICY_FILE: text}
-    return KubernetesObject(
-        area="serving",
-        name="router-policy",
-        body={
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": metadata(spec, content_name("router-policy", data), component=FRONTEND),
-            "immutable": True,
-            "data": data,
-        },
-    )
+    called = content_name("router-policy", data)
+    return fixed_files(spec, "router-policy", data, called=called, component=FRONTEND)

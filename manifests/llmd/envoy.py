@@ -15,8 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.chosen import llmd_release, llmd_router
+from manifests.config_maps import fixed_files
 from manifests.llmd.envoy_bootstrap import LIVE_PATH, READY_PATH, bootstrap
-from manifests.naming import ROUTER, content_name, metadata
+from manifests.naming import ROUTER, content_name
 from manifests.objects import KubernetesObject
 from manifests.pod_security import confined
 from manifests.rendering import document
@@ -57,17 +58,8 @@ def _data(spec: StackSpec, picker_health: str) -> dict[str, str]:
 def envoy_config(spec: StackSpec, picker_health: str) -> KubernetesObject:
     """Its file; ``picker_health`` is the gRPC health service by which the picker says that it is ready."""
     data = _data(spec, picker_health)
-    return KubernetesObject(
-        area="serving",
-        name="router-envoy",
-        body={
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": metadata(spec, content_name("router-envoy", data), component=ROUTER),
-            "immutable": True,
-            "data": data,
-        },
-    )
+    called = content_name("router-envoy", data)
+    return fixed_files(spec, "router-envoy", data, called=called, component=ROUTER)
 
 
 def envoy_volume(spec: StackSpec, picker_health: str) -> dict[str, Any]:

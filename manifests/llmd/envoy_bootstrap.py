@@ -22,6 +22,7 @@ from typing import Any
 
 from manifests.chosen import llmd_release
 from stacks.derived import MARGIN_S
+from stacks.memory import GIB, MIB
 from stacks.resolve import StackSpec
 
 __all__ = ["LIVE_PATH", "METRICS_PATH", "READY_PATH", "bootstrap"]
@@ -43,7 +44,6 @@ _REFUSE_AT, _SHRINK_AT = 0.95, 0.9
 """Of the memory it may have."""
 _HEAP_SHARE = 0.9
 """Of the container's memory; the rest is what its allocator does not count."""
-_MIB, _GIB = 2**20, 2**30
 
 
 def bootstrap(spec: StackSpec, *, picker_health: str) -> dict[str, Any]:
@@ -88,7 +88,7 @@ _ROUTER = _filter("router", "Router", suppress_envoy_headers=True)
 
 def _overload_manager(memory_gib: int) -> dict[str, Any]:
     heap = "envoy.resource_monitors.fixed_heap"
-    limit = int(_HEAP_SHARE * memory_gib * _GIB)
+    limit = int(_HEAP_SHARE * memory_gib * GIB)
     monitor = _extension(heap, "extensions.resource_monitors.fixed_heap.v3.FixedHeapConfig", max_heap_size_bytes=limit)
     return {
         "refresh_interval": "0.25s",
@@ -124,7 +124,7 @@ def _routes(cluster: str, match: dict[str, str], **action: Any) -> dict[str, Any
 def _serving(spec: StackSpec) -> dict[str, Any]:
     """Clients' requests, by way of the load balancer."""
     whole = _seconds(spec.derived.proxy_timeout_s or 0)
-    limit = (spec.derived.request_limit_mib or 0) * _MIB
+    limit = (spec.derived.request_limit_mib or 0) * MIB
     no_destination = _extension(
         "envoy.http.early_header_mutation.header_mutation",
         "extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation",

@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 from manifests.chosen import llmd_release, llmd_router
+from manifests.config_maps import fixed_files
 from manifests.llmd.envoy import (
     ENVOY_PORT_NAME,
     envoy_config,
@@ -133,17 +134,8 @@ def _config_name(spec: StackSpec) -> str:
 
 def _config_map(spec: StackSpec) -> KubernetesObject:
     """The picker reads its file once, at start: a new name for new content makes the Deployment roll."""
-    return KubernetesObject(
-        area="serving",
-        name="router-config",
-        body={
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": metadata(spec, _config_name(spec), component=ROUTER),
-            "immutable": True,
-            "data": _config_data(spec),
-        },
-    )
+    called = _config_name(spec)
+    return fixed_files(spec, "router-config", _config_data(spec), called=called, component=ROUTER)
 
 
 def _deployment(spec: StackSpec) -> KubernetesObject:

@@ -21,10 +21,6 @@ __all__ = ["CHECKS"]
 _ARGUMENTS, _ENVIRONMENT = "serving.engine.extra_arguments", "serving.engine.extra_environment"
 _REFERENCE = re.compile(r"\$\([A-Za-z_]\w*\)")
 _SOURCE = "stacks/catalog/engine_flags"
-_FORMS = {
-    "integer": (r"[+-]?\d+", "a whole number"),
-    "number": (r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", "a number"),
-}
 
 
 @about("serving.engine.kind", "serving.engine.version", "serving.router.kind", "serving.router.release")
@@ -76,8 +72,7 @@ def _instead(flag: Flag, value: object) -> str:
         return ""
     if flag.choices:
         return "" if text in flag.choices else ", ".join(flag.choices)
-    pattern, words = _FORMS.get(flag.kind, ("(?s).*", ""))
-    return "" if re.fullmatch(pattern, text) else words
+    return flag.form_missed(text)
 
 
 @about("serving.engine.kind", "serving.engine.version", "serving.router.kind", "serving.router.release")

@@ -6,6 +6,7 @@ compares. They let ``beamline check`` judge a container without the engine.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -18,6 +19,11 @@ __all__ = ["Choice", "Document", "EngineFlags", "Flag", "FlagKind", "Key", "KeyK
 
 FlagKind = Literal["switch", "integer", "size", "number", "json", "text"]
 """``size``: an integer that may be written 4k or 1M. ``text`` takes anything, ``json`` a JSON object."""
+_FORMS: Mapping[FlagKind, tuple[str, str]] = {
+    "integer": (r"[+-]?\d+", "a whole number"),
+    "size": (r"[+-]?\d+(\.\d+)?[kKmMgGtT]?|auto", "a whole number, or one like 4k and 1M"),
+    "number": (r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", "a number"),
+}
 KeyKind = Literal["switch", "integer", "number", "text", "object", "list", "any"]
 
 
@@ -30,6 +36,11 @@ class Flag(Strict):
     aliases: list[str] = Field(default_factory=list, description="Other names of it, with their dashes.")
     off: list[str] = Field(default_factory=list, description="Of a switch: names that turn it off.")
     document: Text | None = Field(default=None, description="Of json: the document that its value is.")
+
+    def form_missed(self, text: str) -> str:
+        """Return in words the form that a value of this kind has, where ``text`` has not; else nothing."""
+        pattern, words = _FORMS.get(self.kind, ("(?s).*", ""))
+        return "" if re.fullmatch(pattern, text) else words
 
     def hidden_off(self, name: str) -> list[str]:
         """Return names with dashes that still turn the switch ``name`` off, and of which the parser's help is silent.

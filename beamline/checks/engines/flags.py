@@ -17,11 +17,6 @@ from stacks.typing_problems import nearest
 
 __all__ = ["flag_problems"]
 
-_FORMS: Mapping[str, tuple[str, str]] = {
-    "integer": (r"[+-]?\d+", "a whole number"),
-    "size": (r"[+-]?\d+(\.\d+)?[kKmMgGtT]?|auto", "a whole number, or one like 4k and 1M"),
-    "number": (r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", "a number"),
-}
 _REFERENCE = re.compile(r"\$\([A-Za-z_]\w*\)|" + re.escape(OPAQUE))
 
 
@@ -120,8 +115,7 @@ def _one_value(
         why = f"{setting.written} does not take {value!r}" + (f"; did you mean {guess!r}?" if guess else "")
         remedy = f"write {guess!r}" if guess else "write one of them"
         yield _problem("engine-flag-value", path, value, why, remedy=remedy, allowed=", ".join(flag.choices), **said)
-    elif flag.kind in _FORMS and not re.fullmatch(_FORMS[flag.kind][0], value):
-        form = _FORMS[flag.kind][1]
+    elif form := flag.form_missed(value):
         why = f"{setting.written} takes {form}"
         yield _problem("engine-flag-value", path, value, why, remedy=f"write {form}", allowed=form, **said)
     elif flag.document is not None and not value.startswith("@"):
